@@ -66,7 +66,7 @@ class LocalMemory:
 
     - `element`: what it holds.
     - `itemsize`: bytes of an element.
-    - `count`: the number of elements, where the types of the arguments tell; None where only the launch knows.
+    - `count`: the number of elements, where the types of the arguments show it; None where only the launch knows.
     - `counted`: writes code that gives the number of elements, in 64 bits.
     """
 

@@ -184,7 +184,7 @@ def execute(
 
 
 def _is_worth_a_proof(work_items: int, settings: Settings, recorder: TraceRecorder | None) -> bool:
-    """Tell whether a launch is large, and may be run again if it fails, with nobody to see the first run."""
+    """Return whether a launch is large, and may be run again if it fails, with nobody to see the first run."""
     is_watched = recorder is not None or is_debugged() or sys.gettrace() is not None
     is_large = _LEAST_PROVED <= work_items < SHARED
     return is_large and not is_watched and settings.schedules == 1 and "races" in settings.checks
@@ -222,7 +222,7 @@ def _prepare(
 
 
 def _is_proved(bound: Bound, run: Callable[[Order], None], seed: int | None) -> bool:
-    """Run a launch, and tell whether no work-item accessed what another one wrote; if not, undo it."""
+    """Run a launch, and return whether no work-item accessed what another one wrote; if not, undo it."""
     before = bound.snapshot()
     try:
         run(Order(seed))

@@ -36,12 +36,12 @@ _LOCATION = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
 
 
 def is_full() -> bool:
-    """Tell whether the user asks for all frames."""
+    """Return whether the user asks for all frames."""
     return environment.FULL_TRACEBACK.is_on
 
 
 def is_users_own(module: str) -> bool:
-    """Tell whether a module of this name is neither of kapi's kernels nor NumPy's."""
+    """Return whether a module of this name is neither of kapi's kernels nor NumPy's."""
     return module.partition(".")[0] not in _NOT_USERS or module.startswith("kapi_sim.testing.")
 
 

@@ -30,7 +30,7 @@ class SpirvModule(KernelModule):
 
     @property
     def has_loops(self) -> bool:
-        """Whether a work-item may come to an instruction again, as far as the code tells."""
+        """Whether a work-item may come to an instruction again, as far as the code shows."""
         return has_loops(self.code)
 
     @property

@@ -128,7 +128,7 @@ def _behind_first(target: Target, builder: ir.IRBuilder, group: Any, scan: ir.Va
 def _over_bools(
     target: Target, builder: ir.IRBuilder, group: Any, value: ir.Value, name: str, mode: CombineMode
 ) -> ir.Value:
-    """Bools are counted: all true is no false one, any is at least one, and an odd number is told by the last bit."""
+    """Combinations of bools by counts: all is no false one, any at least one, and the last bit says whether odd."""
     is_all = name in ("logical_and", "bit_and")
     counted = builder.zext(builder.not_(value) if is_all else value, I32)
     count = target.combine(builder, kind_of(group), mode, "add", counted)

@@ -97,7 +97,7 @@ _Partner = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
 
 
 def _register_shuffle(row: str, kind: ShuffleKind, partner: _Partner) -> None:
-    """Register a row that is one shuffle where the target has them; `partner` tells whose value it is otherwise."""
+    """Register a row that is one shuffle where the target has them; `partner` gives whose value it is otherwise."""
 
     @registry.lower(row, SubGroupType, types.Any, types.Any)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:

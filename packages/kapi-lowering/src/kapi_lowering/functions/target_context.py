@@ -77,7 +77,7 @@ class KernelTargetContext(BaseContext):
         self._private_memory.append((nbytes, self.location))
 
     def refusal(self, code: str, text: str) -> ProblemsFound:
-        """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
+        """The problem that the statement being lowered cannot be, for a reason that its types do not show."""
         return ProblemsFound([KernelProblem(code, self.location.filename, self.location.line, text)])
 
     @contextmanager

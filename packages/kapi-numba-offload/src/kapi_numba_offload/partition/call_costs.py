@@ -1,4 +1,4 @@
-"""Work of a function's calls: what its kernels save of it, and what their launches take, so far as the source tells."""
+"""Work of a function's calls: what its kernels save of it, and what their launches take, so far as the source shows."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _key(value: Any) -> Any:
 
 
 def call_work(facts: FunctionInfo) -> CallWork | None:
-    """The work of a function's calls; None where the source does not tell how much that is."""
+    """The work of a function's calls; None where the source does not show how much that is."""
     try:
         reader = _Reader(facts)
         body = reader.block(facts.definition.body)

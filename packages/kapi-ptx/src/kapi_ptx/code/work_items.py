@@ -26,7 +26,7 @@ A constant costs nothing; for a mask of the run time the assembler writes a comp
 
 
 def work_item_query(builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value, is_small: bool) -> ir.Value:
-    """The answer for one axis, in 64 bits; `is_small` tells that it has at most 31."""
+    """The answer for one axis, in 64 bits; `is_small` says that it has at most 31."""
 
     def part(register: str) -> ir.Value:
         value = _of_axis(builder, register, axis)

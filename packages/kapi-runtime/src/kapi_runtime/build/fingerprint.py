@@ -42,7 +42,7 @@ def fingerprint(function: types.FunctionType, *more: str, has_source_locations: 
     """Return a digest of `function`, all that it uses, and more texts.
 
     - `function`: a plain Python function.
-    - `*more`: what else is to be told apart.
+    - `*more`: what else distinguishes it.
     - `has_source_locations`: whether the file and the lines of the functions count, too: where messages name them.
 
     Returns 64 hexadecimal digits, the same in every process for the same things. Raises `NoFingerprintError` if it uses

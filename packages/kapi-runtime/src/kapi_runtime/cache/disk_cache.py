@@ -205,7 +205,7 @@ def drop(key: str, why: str) -> None:
     key : str
         A fingerprint, a dot, and one of `folder.SUFFIXES`: the name of the file.
     why : str
-        What `info` tells.
+        What `info` reports.
     """
     try:
         with _opened() as folder:

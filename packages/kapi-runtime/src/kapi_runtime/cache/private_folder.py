@@ -120,7 +120,7 @@ class CacheFolder:
             raise
 
     def remove(self, key: str) -> bool:
-        """Remove an entry, and tell whether it was there and is gone."""
+        """Remove an entry, and return whether it was there and is gone."""
         try:
             self._unlink(key)
         except OSError:

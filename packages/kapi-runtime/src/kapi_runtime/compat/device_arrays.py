@@ -147,7 +147,7 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Tell whether an object is an array of a device, which `as_cuda_array` takes.
+    """Return whether an object is an array of a device, which `as_cuda_array` takes.
 
     Examples
     --------

@@ -137,7 +137,7 @@ def defer_cleanup() -> Iterator[None]:
 
 
 def is_float16_supported() -> bool:
-    """Tell whether kernels may compute in float16 on the current device.
+    """Return whether kernels may compute in float16 on the current device.
 
     Raises
     ------
@@ -161,7 +161,7 @@ class Runtime:
         Raises
         ------
         LimitError
-            If nothing tells it.
+            If nothing reports it.
         DeviceNotFoundError
             If there is no device.
 
@@ -181,7 +181,7 @@ class Runtime:
         return (self.get_version(),) if is_available() else ()
 
     def is_supported_version(self) -> bool:
-        """Tell whether there are devices that passed the platform's checks."""
+        """Return whether there are devices that passed the platform's checks."""
         return is_available()
 
 
@@ -190,5 +190,5 @@ runtime = Runtime()
 
 
 def is_supported_version() -> bool:
-    """Tell whether kapi runs on the version that is here, as ``runtime.is_supported_version`` does."""
+    """Return whether kapi runs on the version that is here, as ``runtime.is_supported_version`` does."""
     return runtime.is_supported_version()

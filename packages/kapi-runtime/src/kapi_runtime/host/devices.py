@@ -186,7 +186,7 @@ def find_device(device: Any) -> Any:
 
 
 def is_available() -> bool:
-    """Tell whether there is a device to run kernels on; never raises.
+    """Return whether there is a device to run kernels on; never raises.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class Event:
         self._platform, self._device = platform, platform.device_of(queue)
 
     def query(self) -> bool:
-        """Tell whether the mark is passed; waits for nothing.  An event that was not recorded is."""
+        """Return whether the mark is passed; waits for nothing.  An event that was not recorded is."""
         return self.device_event is None or bool(self._platform.is_done(self.device_event))
 
     def synchronize(self) -> None:

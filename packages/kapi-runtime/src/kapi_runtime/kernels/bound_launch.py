@@ -80,7 +80,7 @@ class BoundLaunch(_BoundLaunch):
         if not events:
             if self._prepared.arguments.copied is not None:
                 return super().__call__(before)  # copies again
-            # A recording, no plan, or a refusal, which is told by the slow path.
+            # A recording, no plan, or a refusal, which is reported by the slow path.
             events = self._prepared.submit(before)
         kernel.count_launch()
         if launches.are_logged or open_reports():

@@ -24,7 +24,7 @@ class Statistics:
     Attributes
     ----------
     launches : int
-        Launches made, by all ways and threads.
+        Launches made, by all paths and threads.
     modules : int
         Modules that are compiled: one for each list of argument types and kind of device.
     """

@@ -50,7 +50,7 @@ def push(device: Any) -> None:
 
 
 def pop(device: Any) -> bool:
-    """Take the device from the top, if it is this one and was pushed; tell whether it was."""
+    """Take the device from the top, if it is this one and was pushed; return whether it was."""
     stack = _stack.get()
     if not stack or stack[-1].is_block or stack[-1].device != device:
         return False

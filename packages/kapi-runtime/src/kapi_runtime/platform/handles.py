@@ -135,7 +135,7 @@ class Device:
     @property
     @abstractmethod
     def attributes(self) -> dict[str, Any]:
-        """All that its platform's library tells of it, by the attributes' names, sorted."""
+        """All that its platform's library reports of it, by the attributes' names, sorted."""
 
     @abstractmethod
     def split(self, *compute_units: int, equally: int | None = None) -> list[Any]:

@@ -135,7 +135,7 @@ def _library(name: str) -> str:
 
 
 def _spirv(device: Any) -> str:
-    """The versions of SPIR-V that a device's driver takes, such as "1.0, 1.1"; "" if it does not tell."""
+    """The versions of SPIR-V that a device's driver takes, such as "1.0, 1.1"; "" if it does not report any."""
     try:
         words = opencl_device(device).text(_IL_VERSION).split()
     except OpenclError:

@@ -218,7 +218,7 @@ def make_plan(
 
 
 def _native(before: list[Any]) -> list[Any] | None:
-    """The events as dpctl knows them; None if one is none, which the slow path tells."""
+    """The events as dpctl knows them; None if one is none, which the slow path reports."""
     try:
         return native_events(before)
     except KernelLaunchError:

@@ -19,7 +19,7 @@ class StoredIn(Protocol):
 
 
 def is_same(array: StoredIn, value: Any, other_array: StoredIn, other: Any) -> bool:
-    """Tell whether an element of `array` that takes `value` holds the bytes that `other` left.
+    """Return whether an element of `array` that takes `value` holds the bytes that `other` left.
 
     A value may be `bytes`: a part of what was stored.
     """

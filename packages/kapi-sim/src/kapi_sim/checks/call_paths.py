@@ -24,7 +24,7 @@ _DEEPEST = 20
 
 
 def is_same_function(one: CodeType, other: CodeType) -> bool:
-    """Tell whether two codes are of one function of the user's, as written or rewritten."""
+    """Return whether two codes are of one function of the user's, as written or rewritten."""
     return (one.co_filename, one.co_name, _last_line(one)) == (other.co_filename, other.co_name, _last_line(other))
 
 

@@ -55,7 +55,7 @@ class Fence(NamedTuple):
 class HappensBefore:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
-    - `clock`: tells which work-item runs, and in which epoch.
+    - `clock`: knows which work-item runs, and in which epoch.
     - `fences_cross_barriers`: whether a fence counts for the atomics of those whom a barrier joins with its work-item.
     - `depends_on_order`: whether one work-item read what another one released, as with a lock that both take.  What is
       ordered so may be unordered the other way round: one of them has no acquire or no release, or it uses elements
@@ -96,7 +96,7 @@ class HappensBefore:
         return self._ticks.get(uid, 0)
 
     def is_in_scope(self, one: int, other: int, scope: int) -> bool:
-        """Tell whether a scope of one work-item holds the other."""
+        """Return whether a scope of one work-item holds the other."""
         if scope >= MemoryScope.DEVICE:
             return True
         clock = self._clock
@@ -193,7 +193,7 @@ class HappensBefore:
             self._known[member] = {node: None}
 
     def is_known(self, uid: int, tick: int, epoch: int) -> bool:
-        """Tell whether an access is ordered before what the running work-item does.
+        """Return whether an access is ordered before what the running work-item does.
 
         - `uid`: the work-item that made the access.
         - `tick`, `epoch`: when.

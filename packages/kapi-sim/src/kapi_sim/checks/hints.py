@@ -257,7 +257,7 @@ def _loop_around(tree: ast.FunctionDef | None, low: int, high: int) -> ast.For |
 
 
 def _is_update(code: CodeType, line: int) -> bool:
-    """Tell whether the line changes the element that it reads, as ``a[i] += x`` does."""
+    """Return whether the line changes the element that it reads, as ``a[i] += x`` does."""
     tree = parse_code(code)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.AugAssign) and node.lineno <= line <= (node.end_lineno or line):

@@ -57,7 +57,7 @@ class Uninitialised:
         self.written: set[int] = set()
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        """Tell whether some of `array` may be marked; `marked_in` says which elements are."""
+        """Return whether some of `array` may be marked; `marked_in` says which elements are."""
         return any(np.may_share_memory(array, marked) for marked in self._arrays)
 
     def marked_in(self, copies: Iterable[HostCopy]) -> Container[int]:
@@ -67,7 +67,7 @@ class Uninitialised:
         )
 
     def holds_usm(self, array: Any) -> bool:
-        """Tell whether an array in unified shared memory shares some with what was marked."""
+        """Return whether an array in unified shared memory shares some with what was marked."""
         low, high = memory_span(array) if self._spans else (0, 0)
         return any(low < end and start < high for start, end in self._spans)
 

@@ -90,7 +90,7 @@ class _Cell:
 class HappensBeforeShadowMemory(ShadowMemory):
     """The accesses to one memory, in a launch whose memory is not ordered by barriers alone.
 
-    - `clock`: tells which work-item runs, and in which epoch.
+    - `clock`: knows which work-item runs, and in which epoch.
     - `space`: ``"global"`` or ``"local"``.
     - `finds_races`, `finds_unwritten`: what is searched for.
     - `ordering`: what atomics, fences and sub-groups order.
@@ -308,7 +308,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
         cell.epoch = clock.epoch
 
     def _is_settled(self, cell: _Cell) -> bool:
-        """Tell whether a barrier of the running group comes after all that is recorded."""
+        """Return whether a barrier of the running group comes after all that is recorded."""
         clock = self.clock
         return cell.epoch < clock.epoch and cell.group == clock.group_of(clock.uid)
 

@@ -66,7 +66,7 @@ def owners_of(spans: Iterable[tuple[int, int, int]], most: int) -> list[Owners] 
 class OwnershipMemory(ShadowMemory):
     """The owners of the elements of one memory.
 
-    - `clock`: tells which work-item runs.
+    - `clock`: knows which work-item runs.
     - `space`: ``"global"`` or ``"local"``.
     - `finds_unwritten`: whether a read of what nobody wrote is looked for.
     - `owners`: of the memory that is followed; the run ends at an access to other memory.

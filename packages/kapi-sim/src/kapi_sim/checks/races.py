@@ -102,7 +102,7 @@ class Race(NamedTuple):
 class ShadowMemory:
     """The accesses to one memory: global memory for a launch, local memory for a group.
 
-    - `clock`: tells which work-item runs, and in which epoch.
+    - `clock`: knows which work-item runs, and in which epoch.
     - `space`: ``"global"`` or ``"local"``.
     - `finds_races`, `finds_unwritten`: what is searched for.
     - `disputed`: by address, the races of writes whose authors call them harmless: so they are while nobody reads the

@@ -1,4 +1,4 @@
-"""Statements that the rewriter adds: they count the iterations of loops, and tell a trace each line."""
+"""Statements that the rewriter adds: they count the iterations of loops, and record each line in a trace."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
 
 
 def holds_convergent_call(node: ast.AST) -> bool:
-    """Tell whether a rewritten loop yields by itself, not only where it runs for long."""
+    """Return whether a rewritten loop yields by itself, not only where it runs for long."""
     return any(isinstance(part, (ast.Yield, ast.YieldFrom)) and not hasattr(part, _ADDED) for part in ast.walk(node))
 
 

@@ -180,7 +180,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._inner if _grows(inner) else None
 
     def _needs_check(self, node: ast.expr) -> bool:
-        """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
+        """Return whether a chain of ring operations may leave 64 bits and has to be looked at."""
         operations: list[ast.operator] = []
         pending: list[ast.expr] = [node]
         while pending:
@@ -289,29 +289,29 @@ class ArithmeticRewriter(ast.NodeTransformer):
 
 
 def _grows(node: ast.expr) -> bool:
-    """Tell whether a chain of ring operations has one whose result may be far larger than its operands."""
+    """Return whether a chain of ring operations has one whose result may be far larger than its operands."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, _RING):
         return False
     return isinstance(node.op, _GROWING) or _grows(node.left) or _grows(node.right)
 
 
 def _is_float(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal float, or negative one."""
+    """Return whether an expression is a literal float, or negative one."""
     return isinstance(folded(node), float)
 
 
 def _is_complex(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal complex number."""
+    """Return whether an expression is a literal complex number."""
     return isinstance(folded(node), complex)
 
 
 def _is_integer(node: ast.expr) -> bool:
-    """Tell whether an expression is an integer made of literals, negative ones among them."""
+    """Return whether an expression is an integer made of literals, negative ones among them."""
     return isinstance(folded(node), int)
 
 
 def _is_near(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal integer that is not `FAR` as an exponent or as a count of bits."""
+    """Return whether an expression is a literal integer that is not `FAR` as an exponent or as a count of bits."""
     value = folded(node)
     return isinstance(value, int) and value <= FAR
 
@@ -323,13 +323,13 @@ def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
 
 
 def _is_settled(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal to the compiler as well, and of 64 bits if it is an integer."""
+    """Return whether an expression is a literal to the compiler as well, and of 64 bits if it is an integer."""
     value = folded(node)
     return value is not None and (not isinstance(value, int) or -(2**63) <= value < 2**64)
 
 
 def _is_wide(node: ast.expr) -> bool:
-    """Tell whether it is a literal that a uint64 holds, and no signed integer."""
+    """Return whether it is a literal that a uint64 holds, and no signed integer."""
     value = folded(node)
     return isinstance(value, int) and 2**63 <= value < 2**64
 
@@ -355,7 +355,7 @@ def names_of_truths(tree: ast.FunctionDef, given: set[str]) -> set[str]:
 
 
 def _gives_truth(node: ast.expr, truths: set[str]) -> bool:
-    """Tell whether an expression may give a truth value of Python's, by its form."""
+    """Return whether an expression may give a truth value of Python's, by its form."""
     if isinstance(node, ast.Name):
         return node.id in truths
     if isinstance(node, ast.Call):
@@ -369,7 +369,7 @@ def _gives_truth(node: ast.expr, truths: set[str]) -> bool:
 
 
 def _has_product(node: ast.expr) -> bool:
-    """Tell whether a chain of ring operations has a multiplication of what may be a tuple."""
+    """Return whether a chain of ring operations has a multiplication of what may be a tuple."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, _RING):
         return False
     is_one = isinstance(node.op, ast.Mult) and may_repeat(node)

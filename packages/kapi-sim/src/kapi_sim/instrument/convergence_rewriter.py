@@ -55,7 +55,7 @@ class Callees(Protocol):
     waits: bool
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
-        """Tell whether `function` is rewritten to a generator function."""
+        """Return whether `function` is rewritten to a generator function."""
         ...
 
     def snapshot(
@@ -308,7 +308,7 @@ def members_of(target: ast.expr) -> tuple[Any, ...] | None:
 
 
 def _is_short(node: ast.expr) -> bool:
-    """Tell whether the arguments of a range are numbers, and small."""
+    """Return whether the arguments of a range are numbers, and small."""
     return isinstance(node, ast.Call) and all(
         isinstance(argument, ast.Constant) and isinstance(argument.value, int) and argument.value < _SHORT
         for argument in node.args

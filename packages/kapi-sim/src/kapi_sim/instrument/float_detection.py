@@ -22,7 +22,7 @@ _COMPLEX_NAMES = ("csingle", "cdouble")
 
 
 def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
-    """Tell whether `function` itself might make a float out of integers; if in doubt, it might.
+    """Return whether `function` itself might make a float out of integers; if in doubt, it might.
 
     - `tree`: its source.
     - `function`: whose globals and closure the names are looked up in.
@@ -40,7 +40,7 @@ def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool
 
 
 def may_make_complex(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
-    """Tell whether `function` might make a complex number of what is none; if in doubt, it might.
+    """Return whether `function` might make a complex number of what is none; if in doubt, it might.
 
     - `tree`: its source.
     - `function`: whose globals and closure the names are looked up in.

@@ -18,7 +18,7 @@ _BACK = frozenset(number for name, number in opcode.opmap.items() if "JUMP" in n
 
 
 def has_loop(code: CodeType) -> bool:
-    """Tell whether a function jumps back in its code."""
+    """Return whether a function jumps back in its code."""
     return not _BACK.isdisjoint(code.co_code[::2])
 
 

@@ -72,7 +72,7 @@ class Instrumented:
 
         - `is_checked`: whether arithmetic is checked.
         - `hands_over`: whether a loop that runs for long hands over to other work-items.
-        - `marks_lines`: whether each line is told to a trace.
+        - `marks_lines`: whether each line is recorded in a trace.
         - `is_given_complex`: whether complex numbers are among the arguments.
 
         Raises `KernelCompilationError` if the kernel has what no kernel may have, or its source is needed and cannot be
@@ -250,7 +250,7 @@ class _Compilation:
         return self._snapshots[id(array)]
 
     def has_convergent_call(self, function: Callable[..., Any]) -> bool:
-        """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
+        """Return whether a barrier or a group algorithm is reached by calls that can be followed."""
         known = self._has_convergence.get(id(function))
         if known is None:
             self._has_convergence[id(function)] = False
@@ -266,13 +266,13 @@ class _Compilation:
         return known
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
-        """Tell whether `function` yields: at convergence points, or in loops that hand over."""
+        """Return whether `function` yields: at convergence points, or in loops that hand over."""
         if self.on_threads:
             return False
         return self.has_convergent_call(function) or (self.hands_over and self._has_loop_in(function))
 
     def lacks_source(self, function: Callable[..., Any]) -> bool:
-        """Tell whether a function with a convergence point, reached from `function`, cannot be rewritten."""
+        """Return whether a function with a convergence point, reached from `function`, cannot be rewritten."""
         pending, seen = [function], set()
         while pending:
             each = pending.pop()
@@ -401,7 +401,7 @@ def _global_objects(function: Callable[..., Any]) -> list[Any]:
 
 
 def _has_while(tree: ast.FunctionDef) -> bool:
-    """Tell whether the function itself, not one defined in it, has a loop without a known end."""
+    """Return whether the function itself, not one defined in it, has a loop without a known end."""
     pending: list[ast.AST] = list(tree.body)
     while pending:
         node = pending.pop()

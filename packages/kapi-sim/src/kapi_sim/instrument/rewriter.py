@@ -268,7 +268,7 @@ class Rewriter(ConvergenceRewriter):
         return node
 
     def _is_constant(self, node: ast.expr) -> bool:
-        """Tell whether an expression is made of numbers that are known before any launch."""
+        """Return whether an expression is made of numbers that are known before any launch."""
         if isinstance(node, ast.Tuple):
             return all(self._is_constant(element) for element in node.elts)
         if isinstance(node, ast.BinOp):

@@ -147,7 +147,7 @@ class _Course:
                 names |= _names([*change.reads, *change.guards])
 
     def carries_on(self, names: set[str]) -> bool:
-        """Tell whether one of these variables has something from the iteration before."""
+        """Return whether one of these variables has something from the iteration before."""
         changed = {name for change in self.changes for name in change.targets if not change.targets.isdisjoint(names)}
         changed = {name for name in changed if any(name in c.targets and not _is_call(c) for c in self.changes)}
         fresh: set[str] = set()
@@ -171,7 +171,7 @@ def waiting_of(
     """Look through a loop.
 
     - `loop`: as written.
-    - `kind`: tells what a call does.
+    - `kind`: what a call does.
     - `from_memory`: variables of the function that have a value from an atomic operation or a function.
     - `private`: variables that may be private arrays, which functions can change; `None` if that is not known.
     """
@@ -206,8 +206,8 @@ def private_names(
     """Return the variables of a kernel that may be private arrays, or have something of one.
 
     - `tree`: the kernel, as written.
-    - `kind`: tells what a call does.
-    - `is_private`: tells whether a call makes a private array.
+    - `kind`: what a call does.
+    - `is_private`: whether a call makes a private array.
     """
     return _variables_from(tree, kind, is_private)
 

@@ -124,12 +124,12 @@ _ALGORITHMS: dict[int, Callable[..., Any]] = {
 
 
 def is_algorithm(value: object) -> bool:
-    """Tell whether `value` is a group algorithm."""
+    """Return whether `value` is a group algorithm."""
     return id(value) in _ALGORITHMS
 
 
 def is_convergent(value: object) -> bool:
-    """Tell whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items converge."""
+    """Return whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items converge."""
     return value is group_barrier or id(value) in _ALGORITHMS or isinstance(value, Converging)
 
 

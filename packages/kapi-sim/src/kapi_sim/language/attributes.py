@@ -83,7 +83,7 @@ def dotted_path(node: ast.AST) -> tuple[str, ...] | None:
 
 
 def has_constants(owner: object) -> bool:
-    """Tell whether a kernel may take attributes of `owner` as constants.
+    """Return whether a kernel may take attributes of `owner` as constants.
 
     That is so of modules, of classes and of objects that hold settings: a plain class, a dataclass, a namespace.
     Numbers, tuples, enumerations and arrays have attributes of their own in a kernel.

@@ -51,7 +51,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def is_kernel_value(value: object) -> bool:
-    """Tell whether a kernel may name `value`; a module or an object with constants is no value, but has some."""
+    """Return whether a kernel may name `value`; a module or an object with constants is no value, but has some."""
     value = numpy_names(value)
     if isinstance(value, FunctionType) and (value.__module__ or "").partition(".")[0] == "dpnp":
         return False
@@ -73,14 +73,14 @@ def is_kernel_value(value: object) -> bool:
 
 
 def is_constant_array(value: object) -> bool:
-    """Tell whether `value` is an array of NumPy's that kernels take as a constant."""
+    """Return whether `value` is an array of NumPy's that kernels take as a constant."""
     if type(value) is not np.ndarray or value.size == 0 or value.ndim > MAX_RANK:
         return False
     return is_element_dtype(value.dtype) and value.nbytes <= MAX_CONSTANT_BYTES
 
 
 def is_constant_record(value: object) -> bool:
-    """Tell whether `value` is a record of NumPy's that kernels take as a constant."""
+    """Return whether `value` is a record of NumPy's that kernels take as a constant."""
     return type(value) in (np.void, np.record) and is_element_dtype(value.dtype)  # type: ignore[attr-defined]  # has it
 
 
@@ -106,7 +106,7 @@ _NO_NUMBERS = Finding("outside-object", "is not a tuple of numbers")
 
 
 def names_dtype(text: str) -> bool:
-    """Tell whether a text is the name of one of NumPy's types, as arrays outside of kernels take it."""
+    """Return whether a text is the name of one of NumPy's types, as arrays outside of kernels take it."""
     found = getattr(np, text, None) if text.isidentifier() else None
     return isinstance(found, type) and issubclass(found, np.generic)
 

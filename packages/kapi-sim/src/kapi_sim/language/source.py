@@ -86,7 +86,7 @@ def _lines_of(code: CodeType) -> tuple[list[str], int]:
 
 
 def is_source_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
-    """Tell whether a tree compiles to the function's code, wherever in its file it stands.
+    """Return whether a tree compiles to the function's code, wherever in its file it stands.
 
     What is rewritten as it is imported, as pytest does with asserts, has no source that does: it passes.
     """

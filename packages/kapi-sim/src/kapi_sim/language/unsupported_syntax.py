@@ -1,7 +1,7 @@
 """Syntax outside of the kernel language: the compiler refuses it, so the simulator does as well.
 
 `print`, `assert`, `raise` and `breakpoint` are the simulator's own: a kernel may hold them while it is
-looked into.  All problems of a kernel, and of the functions that it calls, are told at once.
+looked into.  All problems of a kernel, and of the functions that it calls, are reported at once.
 """
 
 from __future__ import annotations

@@ -59,11 +59,11 @@ class Dialect:
         return as_plain(value)
 
     def is_dtype(self, dtype: np.dtype[Any]) -> bool:
-        """Tell whether arrays may be of this dtype."""
+        """Return whether arrays may be of this dtype."""
         return is_element_dtype(dtype)
 
     def is_value(self, value: object) -> bool:
-        """Tell whether an argument that is neither a number nor an array may be passed as it is."""
+        """Return whether an argument that is neither a number nor an array may be passed as it is."""
         return False
 
     def view(self, clock: ScheduleState) -> type[View]:
@@ -89,7 +89,7 @@ class Dialect:
         return conversion(kind) if is_integer or is_float else None
 
     def makes_undefined(self, tree: ast.FunctionDef) -> bool:
-        """Tell whether variables of a function may have no value, and are passed on nevertheless."""
+        """Return whether variables of a function may have no value, and are passed on nevertheless."""
         return False
 
     def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:

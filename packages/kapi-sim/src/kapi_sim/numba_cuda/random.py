@@ -200,7 +200,7 @@ def _uniform32(draw: Callable[[], int]) -> Any:
 
 
 def _normal(draw: Callable[[], int], kind: type[Any]) -> Any:
-    """Return a normal number by Box and Muller's way, of which the first of two results is used."""
+    """Return a normal number by Box and Muller's method, of which the first of two results is used."""
     # Numba draws float32 numbers for both, and its numbers are what programs were tested with.
     u1, u2 = kind(_uniform32(draw)), kind(_uniform32(draw))
     return np.sqrt(kind(-2.0) * np.log(u1)) * np.cos(kind(2 * math.pi) * u2)

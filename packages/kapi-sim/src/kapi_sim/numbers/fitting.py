@@ -91,7 +91,7 @@ def position(index: Any, indexed: Any = ()) -> Any:
 
 
 def is_of_literals(node: ast.expr) -> bool:
-    """Tell whether an expression has operators and literals alone."""
+    """Return whether an expression has operators and literals alone."""
     pending: list[ast.AST] = [node]
     while pending:
         part = pending.pop()

@@ -99,7 +99,7 @@ class GroupRun:
         self._returned: dict[int, int] = {}
 
     def run(self, shuffler: Shuffler | None) -> bool:
-        """Run all work-items to their ends, or until they wait for those of all groups; tell whether they wait."""
+        """Run all work-items to their ends, or until they wait for those of all groups; return whether they wait."""
         ready = self._ready
         while True:
             if shuffler is not None:

@@ -78,7 +78,7 @@ def global_id(item: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_debugged() -> bool:
-    """Tell whether it has to be known which work-item runs."""
+    """Return whether it has to be known which work-item runs."""
     return _stop.get() is not None
 
 
@@ -95,6 +95,6 @@ def start_clock(clock: ScheduleState) -> None:
 
 
 def stops() -> bool:
-    """Tell whether ``breakpoint()`` holds up the work-item that runs."""
+    """Return whether ``breakpoint()`` holds up the work-item that runs."""
     stop, clock = _stop.get(), _clock.get()
     return stop is None or clock is None or clock.global_id() == stop.item

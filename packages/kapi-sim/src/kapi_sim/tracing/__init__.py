@@ -29,7 +29,7 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
     Parameters
     ----------
     limit : int
-        Most events that are kept, about 200 bytes each.  What comes later is counted, and told as left out.
+        Most events that are kept, about 200 bytes each.  What comes later is counted, and reported as left out.
 
     Yields
     ------

@@ -127,7 +127,7 @@ class _Rows:
 
 
 def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], rings: set[int]) -> bool:
-    """Leave out of long lanes what comes before the end, but for the ringed accesses; tell whether any was."""
+    """Leave out of long lanes what comes before the end, but for the ringed accesses; return whether any was."""
     is_cut = False
     for key, lane in lanes.items():
         if len(lane) > MOST_COLUMNS // 3:

@@ -207,7 +207,7 @@ def require_room(out: Any, array: Any) -> None:
 
 
 def is_group_operator(op: Any, dtype: np.dtype[Any]) -> bool:
-    """Tell whether a group algorithm combines values of a dtype by this operator."""
+    """Return whether a group algorithm combines values of a dtype by this operator."""
     return dtype.kind in _COMBINED_BY_GROUPS and any(op is each.function for each in OPERATORS)
 
 

@@ -40,7 +40,7 @@ _BARRIER = 2e-6  # of a statement by one work-group: its barrier, and the latenc
 _OF_GROUP = 0.1  # of what an operation takes the host
 
 UNCOUNTED = 16
-"""Iterations that count for a loop whose bounds the values before it do not tell."""
+"""Iterations that count for a loop whose bounds the values before it do not determine."""
 
 _FUNCTIONS = {"len": len, "min": min, "max": max, "abs": abs, "int": int}
 _PARTS = (
@@ -115,7 +115,7 @@ class CountedLoop:
     bounds: tuple[CodeType, ...] | None
 
     def iterations(self, values: Mapping[str, Any]) -> range | None:
-        """The iterations; None if the values do not tell."""
+        """The iterations; None if the values do not determine them."""
         lengths = None if self.bounds is None else numbers_of(self.bounds, values)
         try:
             return None if lengths is None else range(*lengths)
@@ -123,7 +123,7 @@ class CountedLoop:
             return None
 
     def middle(self, values: Mapping[str, Any], otherwise: int = UNCOUNTED) -> tuple[int, Mapping[str, Any]]:
-        """The number of iterations, or another one where values do not tell, and the values in the middle one."""
+        """The number of iterations, or another one where values do not show it, and the values in the middle one."""
         iterations = self.iterations(values)
         if iterations and self.variable is not None:
             values = {**values, self.variable: iterations[len(iterations) // 2]}

@@ -43,7 +43,7 @@ _EXTENTS = ("shape", "size", "ndim")
 class Index:
     """An index that differs from iteration to iteration, if it has one sign in all of them.
 
-    - `axis`: the loop of the nest, counted from the outermost one, whose iterations it tells apart.
+    - `axis`: the loop of the nest, counted from the outermost one, whose iterations it distinguishes.
     """
 
     expression: ast.expr

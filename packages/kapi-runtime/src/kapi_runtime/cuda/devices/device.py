@@ -193,7 +193,7 @@ class CudaDevice(Device):
 
     @property
     def attributes(self) -> dict[str, int]:
-        """All that the driver tells of it, by the driver's names without ``CU_DEVICE_ATTRIBUTE_``, sorted.
+        """All that the driver reports of it, by the driver's names without ``CU_DEVICE_ATTRIBUTE_``, sorted.
 
         Attributes that this driver does not know are left out.
         """

@@ -32,7 +32,7 @@ __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
 class Owner:
     """Device and library of an array, which decide the queue of a launch.
 
-    - `ordinal`: its device; None for an array without elements whose library does not tell.
+    - `ordinal`: its device; None for an array without elements whose library does not report it.
     - `library`: whose it is, for messages and for the current stream: the name of the module that its class comes from.
     - `given`: the stream that the array itself names, which is then the one that it is ready on.
     - `keep`: what keeps its memory besides the array itself.

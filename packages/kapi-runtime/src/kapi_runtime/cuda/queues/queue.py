@@ -129,7 +129,7 @@ def queue_of_stream(source: Any) -> CudaQueue | None:
 
     - `source`: a queue; a stream of CuPy, PyTorch or numba-cuda, or of any library that has ``__cuda_stream__``.
 
-    Raises `KernelLaunchError` if it is a stream whose device nobody tells.
+    Raises `KernelLaunchError` if it is a stream whose device nothing reports.
     """
     if isinstance(source, CudaQueue):
         return source

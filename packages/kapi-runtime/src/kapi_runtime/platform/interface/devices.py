@@ -95,12 +95,12 @@ class DeviceManager(ABC):
         """Name a queue and its device in a few words, for messages."""
 
     def build_key(self, queue: Any) -> tuple[Any, ...]:
-        """Return what a kernel is built for: the device of a queue first, then what else tells builds apart."""
+        """Return what a kernel is built for: the device of a queue first, then what else distinguishes builds."""
         return (self.device_of(queue),)
 
     @abstractmethod
     def queue_id(self, queue: Any) -> int:
-        """Return a number that tells the queues of a device apart in a trace."""
+        """Return a number that distinguishes the queues of a device in a trace."""
 
     def memory_info(self, device: Any) -> tuple[int | None, int]:
         """Return free and total memory of a `Device` in bytes; None where the driver does not say what is free."""

@@ -89,7 +89,7 @@ class NumbaCudaHost(ABC):
 
     @abstractmethod
     def runtime_version(self, device: Any) -> tuple[int, int]:
-        """Return the version of what stands between kapi and the drivers; LimitError if nothing tells it."""
+        """Return the version of what stands between kapi and the drivers; LimitError if nothing reports it."""
 
     @contextmanager
     def deferred_cleanup(self) -> Iterator[None]:

@@ -54,7 +54,7 @@ class Profiler(ABC):
         """Return the time between two marks of one device that were timed and are passed, in ns."""
 
     def is_done(self, event: Any) -> bool:
-        """Tell whether the work of a native event is done; waits for nothing."""
+        """Return whether the work of a native event is done; waits for nothing."""
         return bool(event.is_done)
 
     def wait_for(self, work: Any) -> None:

@@ -163,7 +163,7 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
 def loaded_libraries(name: str) -> tuple[str, ...]:
     """Paths of the shared libraries in this process whose file name begins with `name`.
 
-    The result is empty where the system does not tell.
+    The result is empty where the system does not report it.
     """
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")

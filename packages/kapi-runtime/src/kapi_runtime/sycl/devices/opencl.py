@@ -1,4 +1,4 @@
-"""OpenCL itself, for what SYCL does not tell: the library that SYCL has loaded, and a device's handle in it.
+"""OpenCL itself, for what SYCL does not report: the library that SYCL has loaded, and a device's handle in it.
 
 References
 ----------

@@ -13,7 +13,7 @@ __all__ = ["best_device", "is_usable", "usable_devices"]
 
 
 def is_usable(device: Any) -> bool:
-    """Tell whether arrays can live on a `dpctl.SyclDevice`: whether it has unified shared memory."""
+    """Return whether arrays can live on a `dpctl.SyclDevice`: whether it has unified shared memory."""
     return bool(device.has_aspect_usm_device_allocations and device.has_aspect_usm_shared_allocations)
 
 

@@ -218,6 +218,6 @@ def memory_of(array: UsmArray) -> tuple[Any, int]:
 
 
 def _kind_of(fields: ArrayFields, owner: Any) -> UsmType:
-    """The kind of memory, as the driver tells it."""
+    """The kind of memory, as the driver reports it."""
     kind: UsmType = memory_at(fields, owner).get_usm_type()
     return kind

@@ -111,7 +111,7 @@ class AtomicRef:
         _only_in_kernels("exchange")
 
     def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0) -> bool:
-        """Write `desired` if the element equals ``expected[expected_idx]``, and tell whether it did.
+        """Write `desired` if the element equals ``expected[expected_idx]``, and return whether it did.
 
         What was seen is written to ``expected[expected_idx]``.  Never fails without cause.  Floats are compared by
         their bits: nan equals itself, and -0.0 does not equal 0.0.

@@ -24,12 +24,12 @@ _KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)
 
 
 def is_kernel_dtype(dtype: np.dtype[Any]) -> bool:
-    """Tell whether `dtype` is that of numbers in kernels: bool, (u)int8..64, float16..64, complex64/128."""
+    """Return whether `dtype` is that of numbers in kernels: bool, (u)int8..64, float16..64, complex64/128."""
     return dtype.isnative and dtype.itemsize in _KERNEL_KINDS.get(dtype.kind, ())
 
 
 def is_element_dtype(dtype: np.dtype[Any]) -> bool:
-    """Tell whether arrays of kernels may have elements of `dtype`: a number, or a record whose fields kernels know."""
+    """Return whether kernels may have elements of `dtype`: a number, or a record whose fields kernels know."""
     return is_kernel_dtype(dtype) if dtype.names is None else not _field_problem(dtype)
 
 

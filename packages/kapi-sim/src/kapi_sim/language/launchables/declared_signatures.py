@@ -63,7 +63,7 @@ class Signature:
 
 
 def is_signature(given: object) -> bool:
-    """Tell whether a decorator is given signatures, and not a function."""
+    """Return whether a decorator is given signatures, and not a function."""
     return isinstance(given, (str, tuple, list)) or (hasattr(given, "args") and hasattr(given, "return_type"))
 
 
@@ -249,7 +249,7 @@ def declared_arguments(
     defaults = function.__defaults__ or ()
     missing = function.__code__.co_argcount - 1 - len(args)
     if not 0 <= missing <= len(defaults):
-        return args  # their number is told by whoever binds them
+        return args  # whoever binds them reports their number
     args = (*args, *defaults[len(defaults) - missing :])
     kind = f"{'item' if isinstance(space, Range) else 'nd_item'}{space.ndim}"
     suiting = [each for each in signatures if each.item is None or each.item.text == kind]

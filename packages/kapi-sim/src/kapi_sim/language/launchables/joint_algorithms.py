@@ -122,7 +122,7 @@ def joint_exclusive_scan(group: Any, values: Any, result: Any, init: Any, op: An
 
 @device_func
 def joint_any_of(group: Any, values: Any, predicate: Any) -> bool:
-    """Tell whether a predicate holds for any element of an array.
+    """Return whether a predicate holds for any element of an array.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def joint_any_of(group: Any, values: Any, predicate: Any) -> bool:
 
 @device_func
 def joint_all_of(group: Any, values: Any, predicate: Any) -> bool:
-    """Tell whether a predicate holds for all elements of an array; it does for none.
+    """Return whether a predicate holds for all elements of an array; it does for none.
 
     The parameters are those of `joint_any_of`.
     """
@@ -157,7 +157,7 @@ def joint_all_of(group: Any, values: Any, predicate: Any) -> bool:
 
 @device_func
 def joint_none_of(group: Any, values: Any, predicate: Any) -> bool:
-    """Tell whether a predicate holds for no element of an array.
+    """Return whether a predicate holds for no element of an array.
 
     The parameters are those of `joint_any_of`.
     """

@@ -44,7 +44,7 @@ def split_arguments(
 
 
 def is_function(value: object) -> bool:
-    """Tell whether an argument is a function or a number type, such as `math.sqrt` and `np.float32`."""
+    """Return whether an argument is a function or a number type, such as `math.sqrt` and `np.float32`."""
     if isinstance(value, (FunctionType, BuiltinFunctionType, np.ufunc, DeviceFunction, type)):
         return True
     # What Numba has compiled for the host is written in Python, too.

@@ -198,7 +198,7 @@ def reduce_over_part(sub_group: Any, part: Any, x: Any, op: Any) -> Any:
 
 @device_func
 def any_of_part(sub_group: Any, part: Any, predicate: Any) -> bool:
-    """Tell whether any member's value is true.
+    """Return whether any member's value is true.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def any_of_part(sub_group: Any, part: Any, predicate: Any) -> bool:
 
 @device_func
 def all_of_part(sub_group: Any, part: Any, predicate: Any) -> bool:
-    """Tell whether all members' values are true.
+    """Return whether all members' values are true.
 
     The parameters are those of `any_of_part`.
     """

@@ -30,7 +30,7 @@ IpcArrayHandle = refused("IpcArrayHandle")
 
 
 def is_cuda_ndarray(obj: object) -> bool:
-    """Tell whether an object is an array on the device that numba.cuda made."""
+    """Return whether an object is an array on the device that numba.cuda made."""
     return isinstance(obj, (DeviceArray, MappedArray))
 
 

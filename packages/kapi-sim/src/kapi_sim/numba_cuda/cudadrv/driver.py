@@ -78,7 +78,7 @@ driver = Driver()
 
 
 def is_device_memory(obj: object) -> bool:
-    """Tell whether an object is memory of the device."""
+    """Return whether an object is memory of the device."""
     return isinstance(obj, (DeviceArray, MappedArray))
 
 

@@ -14,7 +14,7 @@ _OF_NVVM = ("CompilationUnit", "LibDevice", "NVVM", "compile_ir", "find_closest_
 
 
 def is_available() -> bool:
-    """Tell whether NVVM is there: it is not."""
+    """Return whether NVVM is there: it is not."""
     return False
 
 

@@ -282,7 +282,7 @@ def _require_alike(one: Any, other: np.ndarray[Any, Any]) -> None:
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Tell whether `obj` is an array on the device."""
+    """Return whether `obj` is an array on the device."""
     return hasattr(obj, "__cuda_array_interface__")
 
 
@@ -371,7 +371,7 @@ class Hint:
 
 
 def is_hint(value: object) -> bool:
-    """Tell whether an argument is one of `In`, `Out` and `InOut`."""
+    """Return whether an argument is one of `In`, `Out` and `InOut`."""
     return isinstance(value, Hint)
 
 

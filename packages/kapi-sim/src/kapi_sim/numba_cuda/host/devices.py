@@ -173,7 +173,7 @@ class Context:
         return event(timing)
 
     def can_access_peer(self, peer_context: object) -> bool:
-        """Tell whether the memory of another device can be reached: there is none."""
+        """Return whether the memory of another device can be reached: there is none."""
         return False
 
     @contextmanager
@@ -278,27 +278,27 @@ def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_available() -> bool:
-    """Tell whether there is a device: the simulator's is always there."""
+    """Return whether there is a device: the simulator's is always there."""
     return True
 
 
 def is_supported_version() -> bool:
-    """Tell whether the toolkit is supported: the simulator needs none."""
+    """Return whether the toolkit is supported: the simulator needs none."""
     return True
 
 
 def is_float16_supported() -> bool:
-    """Tell whether the device computes in float16."""
+    """Return whether the device computes in float16."""
     return True
 
 
 def is_bfloat16_supported() -> bool:
-    """Tell whether the device computes in bfloat16: NumPy has no such type."""
+    """Return whether the device computes in bfloat16: NumPy has no such type."""
     return False
 
 
 def supports_cooperative_launch() -> bool:
-    """Tell whether a grid may wait for all of its threads."""
+    """Return whether a grid may wait for all of its threads."""
     return True
 
 
@@ -313,7 +313,7 @@ def get_supported_ccs() -> tuple[tuple[int, int], ...]:
 
 
 def detect() -> bool:
-    """Print the devices, and tell whether there are any."""
+    """Print the devices, and return whether there are any."""
     print("Found 1 CUDA devices\nid 0    b'kapi_sim'    [SUPPORTED]: the simulator of kapi_sim.numba_cuda")
     return True
 

@@ -84,7 +84,7 @@ class Event:
         self._time = time.perf_counter()
 
     def query(self) -> bool:
-        """Tell whether all work before the event is done: it is."""
+        """Return whether all work before the event is done: it is."""
         return True
 
     def synchronize(self) -> None:

@@ -329,7 +329,7 @@ class Calls(DeviceCalls):
 
 
 def _is_instance(kind: Kind, wanted: Kind) -> bool | None:
-    """Tell whether values of a type are of a class of Python's; `None` where that is not sure."""
+    """Return whether values of a type are of a class of Python's; `None` where that is not sure."""
     if isinstance(wanted, Named) and wanted.value is tuple and isinstance(kind, (Number, Array, Tuple, Nothing)):
         return isinstance(kind, Tuple)
     if isinstance(wanted, TypeOf) and wanted.is_python_type and isinstance(wanted.kind, Number):
@@ -341,6 +341,6 @@ def _is_instance(kind: Kind, wanted: Kind) -> bool | None:
 
 
 def _is_of(function: object, module: str) -> bool:
-    """Tell whether a function comes from one of the libraries of which the compiler knows some functions."""
+    """Return whether a function comes from one of the libraries of which the compiler knows some functions."""
     owner = "numpy" if isinstance(function, np.ufunc) else owner_of(function).lstrip("_")
     return owner == module

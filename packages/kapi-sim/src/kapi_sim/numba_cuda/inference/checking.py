@@ -19,7 +19,7 @@ __all__ = ["inspected", "require_compilable"]
 
 
 def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> CallGraph:
-    """Raise if numba.cuda would not compile a kernel, as far as its source tells.
+    """Raise if numba.cuda would not compile a kernel, as far as its source shows.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class FunctionFlow(Calls):
         return NOTHING if result is None else result
 
     def _block(self, statements: list[ast.stmt]) -> bool:
-        """Follow statements; tell whether their end is reached."""
+        """Follow statements; return whether their end is reached."""
         return all(self._statement(statement) for statement in statements)
 
     def _statement(self, node: ast.stmt) -> bool:
@@ -191,7 +191,7 @@ class FunctionFlow(Calls):
         return self._join(ends if is_complete else [*ends, before])
 
     def _join(self, ends: list[_Variables]) -> bool:
-        """Go on where several paths come together; tell whether any path does."""
+        """Go on where several paths come together; return whether any path does."""
         if not ends:
             return False
         made = dict(ends[0])

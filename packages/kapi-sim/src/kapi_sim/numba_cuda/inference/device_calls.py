@@ -155,7 +155,7 @@ def _overloads(kinds: Sequence[Kind], declared: Sequence[Declared]) -> list[int]
 
 
 def _is_same_call(kinds: Sequence[Kind], wanted: Sequence[Kind]) -> bool:
-    """Tell whether a call is one for the same types, as far as the source tells."""
+    """Return whether a call is one for the same types, as far as the source shows."""
     return len(kinds) == len(wanted) and all(map(_is_same, kinds, wanted))
 
 

@@ -58,12 +58,12 @@ _TEXT = Finding("text-in-kernel", "kernels make no strings: give print() constan
 
 
 def is_true(kind: Kind) -> bool:
-    """Tell whether a condition of this type always holds."""
+    """Return whether a condition of this type always holds."""
     return isinstance(kind, Number) and kind.literal is not None and bool(kind.literal)
 
 
 def is_false(kind: Kind) -> bool:
-    """Tell whether a condition of this type never holds."""
+    """Return whether a condition of this type never holds."""
     return isinstance(kind, Nothing) or (isinstance(kind, Number) and kind.literal is not None and not kind.literal)
 
 
@@ -369,7 +369,7 @@ class Expressions:
 
 
 def _is_literal(node: ast.expr) -> bool:
-    """Tell whether Python's compiler makes one constant of an expression."""
+    """Return whether Python's compiler makes one constant of an expression."""
     match node:
         case ast.Constant():
             return True

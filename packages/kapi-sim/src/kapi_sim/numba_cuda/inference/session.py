@@ -74,7 +74,7 @@ class Session:
             self._running.pop()
 
     def is_running(self, function: FunctionType) -> bool:
-        """Tell whether a function is being followed: a call of it is a recursion."""
+        """Return whether a function is being followed: a call of it is a recursion."""
         return any(each is function for each, _ in self._running)
 
     def own_call(self, function: FunctionType) -> tuple[Kind, ...] | None:

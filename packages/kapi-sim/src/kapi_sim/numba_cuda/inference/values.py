@@ -253,7 +253,7 @@ def joined(one: Kind, other: Kind) -> Kind:
 
 
 def is_known(kind: Kind) -> bool:
-    """Tell whether all of a type is known."""
+    """Return whether all of a type is known."""
     match kind:
         case Number():
             return kind.dtype is not None

@@ -33,7 +33,7 @@ __all__ = ["argument_kind", "declared_signature", "is_signature", "prepared_argu
 
 
 def is_signature(given: object) -> bool:
-    """Tell whether a decorator was given a signature, and not a function or a list of signatures."""
+    """Return whether a decorator was given a signature, and not a function or a list of signatures."""
     return isinstance(given, (str, tuple)) or (hasattr(given, "args") and hasattr(given, "return_type"))
 
 
@@ -105,7 +105,7 @@ def prepared_arguments(
         If no signature, or more than one, takes the arguments best, or one is not of its type.
     """
     if not declared or (not is_list and len(args) != len(declared[0].parameters)):
-        # Their number is told by whoever binds them.
+        # Whoever binds them reports their number.
         return args, tuple(argument_kind(value) or UNKNOWN for value in args)
     chosen = _chosen(name, declared, args) if is_list else declared[0]
     with np.errstate(all="ignore"):

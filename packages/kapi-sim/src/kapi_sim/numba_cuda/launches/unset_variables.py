@@ -50,7 +50,7 @@ def with_unset_variables(tree: ast.FunctionDef, function: FunctionType) -> dict[
 
 
 def has_unset_variables(tree: ast.FunctionDef) -> bool:
-    """Tell whether a function has variables that may be read before they are set."""
+    """Return whether a function has variables that may be read before they are set."""
     return bool(_unset(tree))
 
 

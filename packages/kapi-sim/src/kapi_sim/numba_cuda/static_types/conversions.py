@@ -82,7 +82,7 @@ def _between_numbers() -> dict[tuple[np.dtype[np.generic], np.dtype[np.generic]]
 def grade_of(given: Kind, wanted: Kind) -> Grade | None:
     """Return how good the conversion of one type to another is; `None` if there is none.
 
-    A type that the source does not tell converts to all, exactly.
+    A type that the source does not show converts to all, exactly.
     """
     match given, wanted:
         case (Unknown(), _) | (_, Unknown()):

@@ -57,7 +57,7 @@ class Kind(StaticType):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Kind):
-    """A type that the source does not tell."""
+    """A type that the source does not show."""
 
     def __str__(self) -> str:
         return "unknown"
@@ -75,7 +75,7 @@ class Number(Kind):
     Attributes
     ----------
     dtype : numpy.dtype or None
-        Its type; `None` if the source does not tell.
+        Its type; `None` if the source does not show it.
     literal : int, float, bool or None
         The value, where the compiler knows it.
     family : str
@@ -304,7 +304,7 @@ class Declared:
 EITHER = "CF"
 """The layout of an array in a kernel that runs, if it is contiguous in both orders."""
 ANY_LAYOUT = "ACF"
-"""The layout of an array of which the source does not tell it."""
+"""The layout of an array of which the source does not show it."""
 UNKNOWN = Unknown()
 NOTHING = Nothing()
 
@@ -340,7 +340,7 @@ def array_of(element: Any, axes: Any) -> Array:
 
 
 def may_be_one(one: Kind, other: Kind) -> bool:
-    """Tell whether two types may be the same, by what the source tells of them."""
+    """Return whether two types may be the same, by what the source shows of them."""
     match one, other:
         case (Unknown(), _) | (_, Unknown()):
             return True

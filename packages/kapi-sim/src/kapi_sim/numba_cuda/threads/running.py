@@ -178,7 +178,7 @@ def running(word: str) -> CudaClock:
 
 
 def is_running() -> bool:
-    """Tell whether a kernel runs here."""
+    """Return whether a kernel runs here."""
     return _running.get() is not None
 
 

@@ -35,7 +35,7 @@ class StaticType:
 
 
 def is_numba_type(value: object) -> bool:
-    """Tell whether `value` is one of Numba's types, or of those that stand for them here."""
+    """Return whether `value` is one of Numba's types, or of those that stand for them here."""
     return isinstance(value, StaticType) or any(
         base.__name__ == "Type" and base.__module__.partition(".")[0] in ("numba", "numba_cuda")
         for base in type(value).__mro__

@@ -34,7 +34,7 @@ _AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
 
 
 def _is_special(component: object) -> bool:
-    """Tell whether an index is an integer of another class than Python's own: a bool, a member of an enumeration."""
+    """Return whether an index is an integer of another class than Python's own: a bool, a member of an enumeration."""
     return component.__class__ is not int and isinstance(component, (int, np.bool_))
 
 

@@ -25,7 +25,7 @@ _UNSIGNED = ("eq", "ne", "ult", "ule", "ugt", "uge")
 def widen_odd_integers(function: Function) -> None:
     """Compute integers of odd widths in whole bytes.
 
-    A function that does more with such integers than is known here stays as it is: `refuse_unsupported` tells of it.
+    A function that does more with such integers than is known here stays as it is: `refuse_unsupported` reports it.
     """
     types = {
         each.type

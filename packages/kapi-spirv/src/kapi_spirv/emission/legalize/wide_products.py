@@ -25,7 +25,7 @@ _I128 = int_type(128)
 def lower_wide_products(function: Function) -> None:
     """Take the upper 64 bits of a product by OpenCL's `mul_hi`.
 
-    Of whatever else is 128 bits wide `refuse_unsupported` tells.
+    Whatever else is 128 bits wide `refuse_unsupported` reports.
     """
     for each in function.instructions():
         if each.opcode not in ("trunc", "icmp") or each.form.operand_types[0] is not _I128:

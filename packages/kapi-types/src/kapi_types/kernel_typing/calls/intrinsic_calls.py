@@ -1,6 +1,6 @@
 """The types of the language's own functions, and of the methods of its values: what the intrinsic table says of a call.
 
-Numba's function templates swallow the reason for which they do not fit; these tell it.
+Numba's function templates swallow the reason for which they do not fit; these report it.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _factor(call: Call, name: str, given: types.Type) -> types.Type:
     _bits(call, name, given)
     factors = tuple(call.arguments.values())
     if not all(isinstance(each, types.Integer) for each in factors):
-        return given  # the other one is the problem, and is told of
+        return given  # the other one is the problem, and is reported
     if all(map(is_weak, factors)):
         return weak_int
     loop = resolve_loop(np.multiply, factors)
@@ -144,7 +144,7 @@ _KINDS = {"b": "bools", "i": "signed integers", "u": "unsigned integers", "f": "
 def _number(call: Call, name: str, given: types.Type) -> types.Type:
     operation = operator_of(call.arguments["op"])
     if operation is None:
-        return given  # the operator is the problem, and is told of
+        return given  # the operator is the problem, and is reported
     if is_scalar(given) and as_dtype(as_strong(given)).kind in operation.kinds:
         return given
     kinds = ", ".join(words for kind, words in _KINDS.items() if kind in operation.kinds)

@@ -33,7 +33,7 @@ class _NotConstant(Exception):
 class FindConstantArguments(FunctionPass):
     """Puts constants, whose types say what they are, in place of arguments that must be known.
 
-    What is not known stays as it is, and type inference tells its line.
+    What is not known stays as it is, and type inference reports its line.
     """
 
     _name = "kapi_constant_arguments"

@@ -1,4 +1,4 @@
-"""The names and constants of a kernel, before types are inferred: what has none at all is told at once."""
+"""The names and constants of a kernel, before types are inferred: what has none at all is reported at once."""
 
 from __future__ import annotations
 
