@@ -126,6 +126,8 @@ class IndependentLoop(ParallelLoop):
             return Unsuited(
                 f"its iterations are independent, but it has code that kernels do not support: {made.detail}"
             )
+        if all(extents) and not made.have_equal_lengths(*captured):
+            return Unsuited("its iterations are independent, but operands have different lengths")
         shared = self._shared(made, captured)
         if shared is not None:
             return Unsuited(f"its iterations are independent, but `{shared.variable}` shares memory with what it reads")

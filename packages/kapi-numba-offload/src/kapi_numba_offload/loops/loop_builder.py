@@ -57,6 +57,12 @@ class BuiltLoop(NamedTuple):
         The positions of these arrays.
     cooperation : Cooperation or None
         The iterations as work-groups do them, if the kernel has these.
+    has_checks : bool
+        Whether the kernel raises where operands have different lengths.
+    have_equal_lengths : callable
+        Whether operands have the same lengths, as far as captured values decide them.
+    decide_all_lengths : bool
+        Whether these decide all of them, and not iterations.
     """
 
     kernel: kapi_runtime.Kernel
@@ -67,7 +73,10 @@ class BuiltLoop(NamedTuple):
     is_coarsened: bool
     private: PrivatizedBody | None
     private_at: Sequence[int]
-    cooperation: Cooperation | None = None
+    cooperation: Cooperation | None
+    has_checks: bool
+    have_equal_lengths: Callable[..., bool]
+    decide_all_lengths: bool
 
 
 @dataclass(eq=False)
@@ -84,8 +93,8 @@ class LoopBuilder:
         Its source location.
     options : OffloadOptions
         Those of the function.
-    has_asserts : bool
-        Whether the loop asserts something.
+    has_checks : bool
+        Whether kernels check asserts and the lengths of operands.
     numba_types : bool
         Whether numbers have the types that Numba gives them; else those of the kernel language.
     """
@@ -94,12 +103,13 @@ class LoopBuilder:
     syntax: LoopSyntax
     location: Any
     options: OffloadOptions
-    has_asserts: bool
+    has_checks: bool
     numba_types: bool
     _made: dict[tuple[Any, ...], BuiltLoop | Refusal] = field(default_factory=dict, init=False)
     _cooperations: dict[tuple[Any, ...], Cooperation | Literal["alone"]] = field(default_factory=dict, init=False)
     _together: dict[tuple[Any, ...], BuiltLoop | Literal["alone"]] = field(default_factory=dict, init=False)
     _asked: tuple[str, ...] = field(default=(), init=False)
+    _has_lengths_of_integers: bool = field(default=False, init=False)
     _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()), init=False)
 
     def prepared(
@@ -159,8 +169,8 @@ class LoopBuilder:
 
     @property
     def asks_numbers(self) -> bool:
-        """Whether a kernel is made for the values of integers."""
-        return bool(self._asked)
+        """Whether a kernel is made for the values of integers, or they decide lengths of operands."""
+        return bool(self._asked) or self._has_lengths_of_integers
 
     def _cooperation(self, spans: Sequence[range], captured: Sequence[Any]) -> Cooperation | Literal["alone"]:
         """The loop as work-groups do it together, if they can."""
@@ -183,7 +193,11 @@ class LoopBuilder:
         except (ProblemsFound, KernelCompilationError, DtypeError):
             return "alone"  # work-items may do what groups cannot, as to add complex numbers
         self._warn(plan.source)
-        return BuiltLoop(*found, [], False, None, [], plan)
+        return BuiltLoop(*found, [], False, None, [], plan, *self._about_lengths(plan.source))
+
+    def _about_lengths(self, lowered: LoweredBody) -> tuple[bool, Callable[..., bool], bool]:
+        """The last fields of the loop as a kernel."""
+        return self.has_checks, lowered.lengths.function(self.syntax.captured), lowered.lengths.are_all
 
     def _key(
         self,
@@ -236,7 +250,7 @@ class LoopBuilder:
             is_coarsened = (coarsens and private is not None) or any(has_long_rows(arrays[each]) for each in rows)
             private_at = [names.index(each.name) for each in private.arrays] if private else []
             found = self._kernel_and_types(body, captured, initial, private, is_coarsened=is_coarsened)
-            made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
+            made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at, None, *self._about_lengths(lowered))
         except NotInKernelError as error:
             return self._refusal(self._with_line(error), error.line, str(error))
         except ProblemsFound as error:
@@ -278,13 +292,15 @@ class LoopBuilder:
         integers = {name for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
         known = LaunchFacts(facts, lower, self._numbers(captured), integers)
         try:
-            return self.functions.lowered_body(known, has_numba_floats=self.numba_types)
+            made = self.functions.lowered_body(known, has_numba_floats=self.numba_types, checks_lengths=self.has_checks)
+            self._has_lengths_of_integers |= made.lengths.read_integers
+            return made
         finally:
             self._asked = tuple(dict.fromkeys((*self._asked, *known.numbers.asked)))
 
     def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
         return kapi_runtime.kernel(
-            debug=self.has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
+            debug=self.has_checks, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
     def _cooperative_kernel(

@@ -46,11 +46,14 @@ class LoopFunctions:
             **{f"kapi_{name}": getattr(kapi_runtime, name) for name in OF_GROUPS},
         }
 
-    def lowered_body(self, known: LaunchFacts, *, has_numba_floats: bool) -> LoweredBody:
-        """The body for a launch."""
+    def lowered_body(self, known: LaunchFacts, *, has_numba_floats: bool, checks_lengths: bool = False) -> LoweredBody:
+        """The body for a launch; see `lower_body`."""
         parallel = [axis.variable for axis in self._syntax.axes]
         kept = {*self._syntax.captured, *self._syntax.reductions}
-        made = lower_body(self._names, known, self._syntax.body, parallel, kept, has_numba_floats=has_numba_floats)
+        made = lower_body(
+            self._names, known, self._syntax.body, parallel, kept, has_numba_floats=has_numba_floats,
+            checks_lengths=checks_lengths,
+        )  # fmt: skip
         self.use(made.outside)
         return made
 

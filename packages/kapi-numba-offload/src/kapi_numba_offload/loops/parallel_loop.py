@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
+from kapi_sim.errors import KapiError, OperandError
 
 __all__ = ["ParallelLoop"]
 
@@ -106,10 +107,13 @@ class ParallelLoop:
         self.latest: KernelLaunch | str | None = None
         self._launches: BoundedCache[tuple[Any, ...], _Resolved] = BoundedCache(64)
         has_asserts = asserts(syntax.body, names)
-        self._builder = LoopBuilder(
-            LoopFunctions(function, names, syntax), syntax, location, options, has_asserts=has_asserts,
-            numba_types=numba_types,
-        )  # fmt: skip
+
+        def builder(*, has_checks: bool) -> LoopBuilder:
+            functions = LoopFunctions(function, names, syntax)
+            return LoopBuilder(functions, syntax, location, options, has_checks, numba_types)
+
+        self._builder = builder(has_checks=has_asserts)
+        self._checking_builder = cache(lambda: self._builder if has_asserts else builder(has_checks=True))
         self._only_read = only_read(syntax.captured, syntax.body)
         self._checks = has_asserts or options.boundscheck
         nodes = nodes_in(syntax.body)
@@ -150,6 +154,8 @@ class ParallelLoop:
         made = refusal or self._builder.prepared(spans, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
             made = self._builder.prepared(spans, captured, initial, coarsens)
+        if isinstance(made, BuiltLoop) and all(extents) and self._needs_checks(made, captured):
+            made = self._checking_builder().prepared(spans, captured, initial, False)
         if isinstance(made, BuiltLoop) and made.disjoint:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
@@ -159,7 +165,7 @@ class ParallelLoop:
         if self._draws:
             captured[-1] = drawn_seed()
         if is_simulating() and all(extents):
-            self._simulate(bounds, spans, captured, initial)
+            self._simulate(made, bounds, spans, captured, initial)
         if not all(extents):
             numbers = zip(initial, made.dtypes, strict=True)
             return _results([as_dtype(*each) for each in numbers], made.weak) if self.syntax.reductions else ()
@@ -167,7 +173,7 @@ class ParallelLoop:
             return self._run_in_groups(made, queue, facts, extents, _steps(bounds), captured)
         rows = self._rows(made, captured, extents, queue)
         resolved = self._resolved(made, queue, bounds, extents, captured, rows)
-        if rows is None:
+        if rows is None and not made.has_checks:
             self._remember(bounds, given, initial, resolved)
         return self._launched(resolved, queue, captured, initial, rows)
 
@@ -254,7 +260,12 @@ class ParallelLoop:
         partials = [allocate((resolved.items,), dtype, "device", queue) for dtype in made.dtypes]
         private = rows.arguments if rows else ()
         args = [*partials, *made.identities, *private, *captured, *resolved.rest]
-        launch(made.kernel, resolved.space, args, checks=self._checks)
+        try:
+            launch(made.kernel, resolved.space, args, checks=self._checks or made.has_checks)
+        except ValueError as error:
+            if isinstance(error, KapiError):
+                raise
+            raise OperandError("\n  ".join([str(error), *error.__notes__]), code="operator-operands") from None
         if rows:
             rows.add_up(self.location)
         self.latest = resolved.record
@@ -284,6 +295,12 @@ class ParallelLoop:
             return None
         return PrivateRows(made.private.arrays, [captured[number] for number in made.private_at], extents, queue)
 
+    def _needs_checks(self, made: BuiltLoop, captured: Sequence[Any]) -> bool:
+        """Whether operands may have different lengths, and the kernel does not raise where it comes to them."""
+        if made.has_checks:
+            return False
+        return not made.have_equal_lengths(*captured) or (self._checks and not made.decide_all_lengths)
+
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
             if isinstance(value, np.ndarray) or is_device_array(value):
@@ -298,14 +315,20 @@ class ParallelLoop:
         return None
 
     def _simulate(
-        self, bounds: Sequence[int], spans: Sequence[range], captured: Sequence[Any], initial: Sequence[Any]
+        self,
+        made: BuiltLoop,
+        bounds: Sequence[int],
+        spans: Sequence[range],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
     ) -> None:
         """Run the loop in the simulator, over copies of the arrays; it raises what it finds."""
-        made = self._builder.prepared(spans, captured, initial, False)
-        assert isinstance(made, BuiltLoop)
-        body = self._builder.lowered(spans, captured).statements
+        builder = self._checking_builder() if made.has_checks else self._builder
+        plain = builder.prepared(spans, captured, initial, False)
+        assert isinstance(plain, BuiltLoop)
+        body = builder.lowered(spans, captured).statements
         extents = list(map(len, spans))
-        simulate(self._builder.functions, self.syntax, body, bounds, extents, captured, made.dtypes)
+        simulate(builder.functions, self.syntax, body, bounds, extents, captured, plain.dtypes)
 
 
 def _steps(bounds: Sequence[int]) -> list[int]:

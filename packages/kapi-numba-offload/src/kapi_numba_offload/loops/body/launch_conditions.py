@@ -1,4 +1,4 @@
-"""Conditions of the launch of a loop that one work-group does: operands of equal lengths, and indices within arrays.
+"""Conditions of launches: operands of equal lengths and, of a loop that one work-group does, indices within arrays.
 
 A work-group raises no error, so a loop is its only where the launch tells that there is none.
 """
@@ -6,7 +6,8 @@ A work-group raises no error, so a loop is its only where the launch tells that 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from kapi_numba_offload.loops.body.group_arrays import GroupArrays, Resolved
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
@@ -26,17 +27,39 @@ def _resolved(state: BodyState) -> Resolved:
     return Resolved(state.group or GroupArrays(frozenset()), state.made, state.assignments)
 
 
-def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *, either: bool = False) -> None:
-    """Require of the launch that two lengths are equal, but for one known to be 1: the first, or with `either` any."""
-    group = state.group
-    if group is None or one.is_one is True or (either and other.is_one is True):
-        return
-    first, second = invariant(state, one.length), invariant(state, other.length)
+def require_equal(
+    state: BodyState,
+    one: Sequence[Extent],
+    other: Sequence[Extent],
+    node: ast.AST,
+    text: str,
+    *,
+    ones: Literal["", "first", "both"] = "",
+) -> None:
+    """Require that the last axes of two shapes have the same lengths.
+
+    - `text`: the words of the error.
+    - `ones`: which of the two may have one element instead.
+    """
+    for own, others in zip(reversed(one), reversed(other), strict=False):
+        may_be_one = {"": [], "first": [own], "both": [own, others]}[ones]
+        if any(each.is_one is True for each in may_be_one):
+            continue
+        if state.group is not None:
+            _require_of_launch(state, state.group, own.length, others.length, node)
+        else:
+            lengths = [each.length for each in may_be_one if each.is_one is None]
+            state.put(state.lengths.required(own.length, others.length, text, lengths), node)
+
+
+def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, other: ast.expr, node: ast.AST) -> None:
+    """Require of a launch that two lengths are equal."""
+    first, second = invariant(state, one), invariant(state, other)
     if first is not None and second is not None:
         if ast.unparse(first) != ast.unparse(second):
             group.require("A == B", A=first, B=second)
         return
-    pairs = _differences(_resolved(state).of(one.length), _resolved(state).of(other.length))
+    pairs = _differences(_resolved(state).of(one), _resolved(state).of(other))
     if pairs is None:
         raise NotInKernelError("operands whose lengths the launch does not tell", node)
     for first, second in pairs:

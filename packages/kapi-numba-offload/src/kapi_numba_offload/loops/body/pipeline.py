@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import assignment, expression, located, nodes_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
+from kapi_numba_offload.loops.body.equal_lengths import LengthConditions
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
 from kapi_numba_offload.loops.body.passes.inlining import Inliner
@@ -31,6 +32,7 @@ class LoweredBody(NamedTuple):
     - `row_reads`: as those of `RowLowering`.
     - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
       Numba.
+    - `lengths`: conditions that operands have the same lengths.
     """
 
     statements: list[ast.stmt]
@@ -39,6 +41,7 @@ class LoweredBody(NamedTuple):
     stored_to: set[str]
     row_reads: set[tuple[str, str, bool]]
     integers_of_arrays: set[int]
+    lengths: LengthConditions
 
 
 def lower_body(
@@ -49,6 +52,7 @@ def lower_body(
     live: Iterable[str],
     *,
     has_numba_floats: bool,
+    checks_lengths: bool = False,
 ) -> LoweredBody:
     """Lower the body of a loop for arrays of known ranks; `NotInKernelError` if it cannot be written with elements.
 
@@ -56,6 +60,7 @@ def lower_body(
     - `body`, `parallel`: the loop's body, and the variables of the parallel loops.
     - `live`: variables that have a value before the loop, or after it.
     - `has_numba_floats`: whether float literals are float64, as Numba has them.
+    - `checks_lengths`: whether the body raises where operands have different lengths.
     """
     arrays = known.arrays
     ranks = {name: len(facts.ones) for name, facts in arrays.items()}
@@ -67,7 +72,7 @@ def lower_body(
 
     names = names.with_outside({**inliner.outside, **DRAWN})
     statements = draw_random(statements, names, parallel)
-    state = BodyState(names, known, statements)
+    state = BodyState(names, known, statements, checks_lengths=checks_lengths)
     # A group does one iteration: no other one updates its elements.
     updated = arrays if known.group is None else {}
     atomics = AtomicUpdates(updated, IndexFacts(names, known, parallel, statements), state.made)
@@ -84,7 +89,7 @@ def lower_body(
         statements = [_FloatPromotion().visit(each) for each in statements]
     return LoweredBody(
         statements, inliner.outside, lowering.late_reads, state.stored_to & set(arrays), lowering.row_reads,
-        state.integers_of_arrays,
+        state.integers_of_arrays, state.lengths.conditions,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -44,8 +45,26 @@ class RowExpressions:
             return found
         if isinstance(node, ast.Call):
             return self._call_of_numbers(node)
-        rewrite_expressions(node, self.scalar)
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            self._rewrite_conditional(node)
+        else:
+            rewrite_expressions(node, self.scalar)
         return node
+
+    def _rewrite_conditional(self, node: ast.IfExp | ast.BoolOp) -> None:
+        """Rewrite the parts of an expression that has not the values of all."""
+        where = self._state.lengths.where
+        if isinstance(node, ast.IfExp):
+            node.test = self.scalar(node.test)
+            with where(node.test):
+                node.body = self.scalar(node.body)
+            with where(ast.UnaryOp(ast.Not(), node.test)):
+                node.orelse = self.scalar(node.orelse)
+            return
+        with ExitStack() as paths:
+            for number, each in enumerate(node.values):
+                value = node.values[number] = self.scalar(each)
+                paths.enter_context(where(value if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), value)))
 
     def _number(self, node: ast.expr) -> ast.expr | None:
         """A number that comes of arrays, in other syntax; None for other expressions."""

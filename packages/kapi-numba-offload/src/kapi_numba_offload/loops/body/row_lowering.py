@@ -38,7 +38,7 @@ from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.views import Access, ArrayPart, Rows
+from kapi_numba_offload.loops.body.views import Access, ArrayPart, Extent, Rows
 
 __all__ = ["RowLowering"]
 
@@ -171,7 +171,8 @@ class RowLowering:
         if any(each.array == own.array and each != own for each in rows.reads):
             return False
         self._note_reads(rows, own)
-        run(self._state, name, rows, lambda at: self._views.stored(view, at, node), node)
+        require_equal(self._state, rows.shape, view.shape, node, _STORED, ones="first")
+        run(self._state, name, rows, lambda at: self._views.stored(view, at, node), node, view.shape[0])
         return True
 
     def _note_reads(self, rows: Rows, own: Access) -> None:
@@ -253,6 +254,8 @@ class RowLowering:
         if rows.mask is not None:
             raise NotInKernelError("variables for what a mask selects", node)
         state = self._state
+        count = [Extent(ast.Constant(len(targets)))]
+        require_equal(state, rows.shape, count, node, f"length of a row must be {len(targets)} for as many variables")
         read = [state.assigned(state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))]
         for target, each in zip(targets, read, strict=True):
             state.before += self._assign(located(ast.Assign([target], each), node), target, each)
@@ -312,6 +315,7 @@ class RowLowering:
             raise NotInKernelError(f"variable {name} for arrays and numbers", node)
         node.value = state.scalar(value)
         state.lower.take_assignment(name, value)
+        state.take_assignment(name, node.value)
         return [node]
 
     def _bind(self, name: str, view: ArrayPart, node: ast.AST) -> None:
@@ -390,13 +394,14 @@ class RowLowering:
             return state.scalar(located(expression(text, LEFT=left, RIGHT=right, AT=at[0]), node))
 
         reads = rows[0].elsewhere.reads | rows[1].elsewhere.reads
+        made = Rows.of(rows[1].shape[1:] or rows[0].shape[:1], element, reads=reads)
         if all(each.array != view.array for each in reads):
-            return Rows.of(view.shape, element, reads=reads)
+            return made
         # The product is there before any of it is stored.
         sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
-        name = private_arrays.like(state, Rows.of(view.shape, lambda at: sample), node)
-        private_arrays.fill(state, name, view.shape, node, element)
-        return self._views.rows(private_arrays.full_part(state, name, view.shape))
+        name = private_arrays.like(state, Rows.of(made.shape, lambda at: sample), node)
+        private_arrays.fill(state, name, made.shape, node, element)
+        return self._views.rows(private_arrays.full_part(state, name, made.shape))
 
     def _put_loops(
         self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
@@ -416,8 +421,7 @@ class RowLowering:
             self._note_reads(rows, own)
             if len(rows.shape) > len(view.order):
                 raise NotInKernelError("an assignment of an array of higher rank", node)
-            for one, other in zip(rows.shape[::-1], view.shape[::-1], strict=False):
-                require_equal(self._state, one, other, node)
+            require_equal(self._state, rows.shape, view.shape, node, _STORED, ones="first")
 
         def body(at: list[ast.expr]) -> list[ast.stmt]:
             element = self._views.stored(view, at, node)
@@ -454,11 +458,24 @@ class _PrivateResults(ast.NodeTransformer):
         part = next((part for make in makers if (part := make(state, node)) is not None), None)
         return node if part is None else ast.copy_location(variable(self._named(part)), node)
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self._conditional(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return self._conditional(node)
+
+    def _conditional(self, node: ast.IfExp | ast.BoolOp) -> ast.expr:
+        with self._state.lengths.where(None):
+            self.generic_visit(node)
+        return node
+
     def _named(self, part: ArrayPart) -> str:
         name = self._state.new("v")
         self._state.bind(name, part)
         return name
 
+
+_STORED = "lengths of what is stored must be those of its target, or 1"
 
 _MAKERS = (private_result, flat_positions, different_values, counted_values)
 """The writers of calls that give an array."""

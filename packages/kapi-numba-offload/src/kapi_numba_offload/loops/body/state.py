@@ -22,9 +22,10 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
+from kapi_numba_offload.loops.body.equal_lengths import EqualLengths, value_of_length
 from kapi_numba_offload.loops.body.group_arrays import FUNCTIONS
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.views import HELPERS, ArrayPart, Extent, LaunchFacts, Rows
+from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
@@ -59,6 +60,7 @@ class BodyState:
     - `made`: temporaries of the lowering, and all values that are assigned to each.
     - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
       changed.
+    - `lengths`: what lengths are made of, and which of them must be equal.
     - `bounds`: variables of lengths, by their names, and what tells the most that each may be, or None.
     - `constants`: variables whose one value in the body is an integer literal.
     - `sizes`: the lengths of private arrays, such as `a.shape[0]`.
@@ -80,8 +82,11 @@ class BodyState:
     scalar: Callable[[ast.expr], ast.expr]
     view: Callable[[ast.expr], ArrayPart | None]
 
-    def __init__(self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt]) -> None:
-        self.names = names
+    def __init__(
+        self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt], *, checks_lengths: bool = False
+    ) -> None:
+        self.names, self._known = names, known
+        self.lengths = EqualLengths(self._of_launch, are_checked=checks_lengths)
         self.numbers = known.numbers
         self.arrays = dict(known.arrays)
         self.views: dict[str, ArrayPart] = {}
@@ -102,7 +107,6 @@ class BodyState:
         self.group = known.group
         self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
         self.hoisted: dict[str, str] = {}
-        self._integers = known.integers
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
@@ -189,19 +193,28 @@ class BodyState:
 
     def exactly(self, length: ast.expr) -> int | None:
         """Value of a length, for the numbers of the launch; None if they do not tell it."""
-        match length:
-            case ast.Constant(value=int(value)):
-                return value
-            case ast.Name(id=name) if len({ast.unparse(each) for each in self.made.get(name, ())}) == 1:
-                return self.exactly(self.made[name][0])
-            case ast.Call(func=ast.Name(id=name), args=args) if name in HELPERS:
-                given = [self.exactly(each) for each in args]
-                return None if None in given else int(HELPERS[name](*given))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                sides = self.exactly(left), self.exactly(right)
-                return sides[0] - sides[1] if sides[0] is not None and sides[1] is not None else None
-        text = ast.unparse(length)
-        return self.sizes[text] if text in self.sizes else self.numbers.of(text)
+
+        def number(text: str) -> ast.expr | None:
+            is_known = isinstance(self._of_launch(text), ast.expr)
+            value = self.sizes.get(text, self.numbers.of(text)) if is_known else None
+            return None if value is None else ast.Constant(value)
+
+        made = self.lengths.made_of(length, number)
+        return None if made is None else value_of_length(made)
+
+    def _of_launch(self, text: str) -> ast.expr | None:
+        """An integer or extent that is the launch's, or constant, by its text; None for others."""
+        name, is_extent, _ = text.partition(".shape[")
+        if text in self.sizes:
+            return ast.Constant(self.sizes[text]) if self.assignments[name] == 1 else None
+        if self.assignments[name]:
+            return None
+        if is_extent:
+            return expression(text) if name in self._known.arrays else None
+        value = self.names.value(variable(name))
+        if type(value) is int:
+            return ast.Constant(value)
+        return variable(name) if name in self._known.integers else None
 
     def difference(self, upper: ast.expr, lower: ast.expr) -> int | None:
         """The difference of two integers, if it is the same in all iterations and the launch tells it; else None."""
@@ -225,13 +238,13 @@ class BodyState:
         """A variable with the value of an expression, assigned before the statement; constants stay."""
         if isinstance(value, (ast.Constant, ast.Name)):
             return value
-        return self._hoisted(value) or self.assigned(self.new("t"), value)
+        return self._hoisted(value) or self._named(value)
 
     def frozen(self, value: ast.expr) -> ast.expr:
         """An expression for the value that `value` has here, wherever it is used."""
         if self.is_constant(value):
             return value
-        return self._hoisted(value) or self.assigned(self.new("t"), value)
+        return self._hoisted(value) or self._named(value)
 
     def _hoisted(self, value: ast.expr) -> ast.Name | None:
         """A variable, before the loop that a group does, for an integer that the launch tells; None for others."""
@@ -248,7 +261,7 @@ class BodyState:
         match node:
             case ast.Name(name):
                 is_made = name in self.arrays or name in self.hoisted.values() or name in FUNCTIONS
-                return is_made or (name in self._integers and not self.assignments[name])
+                return is_made or (name in self._known.integers and not self.assignments[name])
             case ast.Constant(value):
                 return type(value) is int
             case ast.Subscript(value):
@@ -256,6 +269,17 @@ class BodyState:
             case ast.Attribute(value, "shape"):
                 return isinstance(value, ast.Name)
         return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load))
+
+    def _named(self, value: ast.expr) -> ast.expr:
+        """A new variable with the value of an expression, assigned before the statement, and never again."""
+        name = self.new("t")
+        self.lengths.values[name] = value
+        return self.assigned(name, value)
+
+    def take_assignment(self, name: str, value: ast.expr) -> None:
+        """Note what a variable of the source is assigned, if it has no other value."""
+        if self.assignments[name] == 1 and name not in self._known.integers:
+            self.lengths.values[name] = value
 
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""

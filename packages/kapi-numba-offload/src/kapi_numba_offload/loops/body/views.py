@@ -25,6 +25,7 @@ __all__ = [
 HELPERS: dict[str, Any] = {
     "kapi_np": np,
     "kapi_round": round,
+    "kapi_ValueError": ValueError,
     "kapi_numba_integers": numba_integers,
     **{f"kapi_{name}": getattr(index_functions, name) for name in index_functions.__all__},
     **{f"kapi_array_{name}": number_functions.OPERATORS[name] for name in OPERATORS.values()},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
@@ -40,12 +41,12 @@ def _common_mask(rows: Sequence[Rows], node: ast.expr) -> Rows | None:
 
 def _common_shape(state: BodyState, shapes: Sequence[tuple[Extent, ...]], node: ast.expr) -> tuple[Extent, ...]:
     """The extents that shapes are broadcast to."""
+    for one, other in itertools.combinations(shapes, 2):
+        require_equal(state, one, other, node, "lengths of the operands must be equal, or 1", ones="both")
     made: list[Extent] = []
     for axis in range(-max(map(len, shapes)), 0):
         own = [each[axis] for each in shapes if len(each) >= -axis]
         several = [each for each in own if each.is_one is not True] or own[:1]
-        for each in several[1:]:
-            require_equal(state, several[0], each, node, either=True)
         sure = [each for each in several if each.is_one is False]
         lengths = dict.fromkeys(ast.unparse(each.length) for each in several)
         if sure:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kapi_numba_offload.analysis.syntax import expression, index_of, statements, times
+from kapi_numba_offload.analysis.syntax import expression, index_of, statements
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_reductions import dot_of_rows, total
@@ -155,9 +155,7 @@ def _raveled(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | N
 
 def _flattened(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
     lengths = [state.frozen(each) for each in rows[0].lengths]
-    size: ast.expr = ast.Constant(1)
-    for each in lengths:
-        size = times(size, each)
+    size = private_arrays.size(rows[0])
 
     def element(at: Sequence[ast.expr]) -> ast.expr:
         index: list[ast.expr] = []

@@ -14,6 +14,7 @@ from dataclasses import replace
 from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
+from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
@@ -108,6 +109,8 @@ def counted_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
         raise NotInKernelError(f"an array of a length that values decide, {ast.unparse(node)}", node)
     if ("weights" in given and weights is None) or len(rows.shape) != 1 or rows.mask or (weights and weights.mask):
         raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+    if weights is not None:
+        require_equal(state, weights.shape, rows.shape, node, "length of the weights must be that of the row")
     room = Rows.of((Extent(ast.Constant(max(least.value, _BYTES))),), lambda at: ast.Constant(0))
     counts = private_arrays.like(state, room, node, dtype="int64" if weights is None else "float64")
     count, at = _count(state, counts), variable(state.new("k"))
@@ -137,6 +140,7 @@ def selected(state: BodyState, node: ast.Subscript, indices: Sequence[ast.expr])
     ):  # fmt: skip
         raise NotInKernelError("an index that is an array", node)
     if _is_mask(state, indices[number], row) and len(row.shape) == len(owner.shape):
+        require_equal(state, row.shape, owner.shape, node, "lengths of a mask must be those of the row")
         return replace(owner, mask=replace(row, is_bool=True), reads=owner.reads | row.reads)
     if len(row.shape) != 1 or not state.holds_integers(row):
         raise NotInKernelError("an index that is an array", node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -12,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import expression, index_of, statements, variable
+from kapi_numba_offload.analysis.syntax import expression, index_of, statements, times, variable
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
-__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "like", "private_array", "full_part"]
+__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "full_part", "like", "private_array", "size"]
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 _STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
@@ -66,7 +67,13 @@ def flat(state: BodyState, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
     state.put_loops(
         rows.shape, node, lambda at: statements(text, ARRAY=name, COUNT=count, X=rows.element(at)), rows.mask
     )
-    return name, variable(count)
+    return name, variable(count) if rows.mask is not None else state.frozen(size(rows))
+
+
+def size(rows: Rows) -> ast.expr:
+    """The number of elements of rows."""
+    one: ast.expr = ast.Constant(1)
+    return functools.reduce(times, rows.lengths, one)
 
 
 def like(

@@ -124,14 +124,25 @@ def running(state: BodyState, node: ast.Call) -> tuple[str, Rows] | None:
     return None if rows is None or len(rows.shape) != 1 or rows.mask is not None else (name, rows)
 
 
-def run(state: BodyState, name: str, rows: Rows, target: Callable[[list[ast.expr]], ast.expr], node: ast.AST) -> None:
-    """Running sums or products of rows of rank 1, each stored to what `target` gives for its index."""
+def run(
+    state: BodyState,
+    name: str,
+    rows: Rows,
+    target: Callable[[list[ast.expr]], ast.expr],
+    node: ast.AST,
+    extent: Extent,
+) -> None:
+    """Running sums or products of rows of rank 1, each stored to what `target`, of an extent, gives for its index."""
     total, at = state.new("r"), variable(state.new("k"))
     state.assigned(total, start_of_sum(state, rows, name.replace("cum", "")))
     text = f"for AT in range(LENGTH):\n    TOTAL {_OPERATIONS[name]}= ELEMENT\n    TARGET = TOTAL"
     state.put(
         text, node, AT=at.id, LENGTH=rows.lengths[0], TOTAL=total, ELEMENT=rows.element([at]), TARGET=target([at])
     )
+    is_one, differs = rows.shape[0].is_one, ast.unparse(rows.shape[0].length) != ast.unparse(extent.length)
+    if differs and (is_one or (is_one is None and state.group is None)):
+        text = "for AT in range(LENGTH, ALL):\n    TARGET = TOTAL"  # of the one element
+        state.put(text, node, AT=at.id, LENGTH=rows.lengths[0], ALL=extent.length, TOTAL=total, TARGET=target([at]))
 
 
 def _running(name: str) -> Callable[[BodyState, Rows, ast.AST], ArrayPart]:
@@ -142,7 +153,14 @@ def _running(name: str) -> Callable[[BodyState, Rows, ast.AST], ArrayPart]:
         start = start_of_sum(state, rows, name.replace("cum", ""))
         sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
         values = private_arrays.like(state, rows, node, sample=sample)
-        run(state, name, rows, lambda at: ast.Subscript(variable(values), index_of(at), ast.Store()), node)
+        run(
+            state,
+            name,
+            rows,
+            lambda at: ast.Subscript(variable(values), index_of(at), ast.Store()),
+            node,
+            rows.shape[0],
+        )
         return private_arrays.full_part(state, values, rows.shape)
 
     return made

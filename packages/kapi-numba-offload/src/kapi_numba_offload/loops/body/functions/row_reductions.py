@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import expression, flat_index, statements, times, variable
+from kapi_numba_offload.analysis.syntax import expression, flat_index, statements, variable
 from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
+from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
@@ -59,6 +60,9 @@ def _dot(state: BodyState, operands: list[ast.expr], node: ast.expr, *, conjugat
 
 def dot_of_rows(state: BodyState, operands: Sequence[Rows], node: ast.expr) -> ast.expr:
     """The sum of products of two rows of rank 1, in the type of the products."""
+    require_equal(
+        state, operands[0].shape, operands[1].shape, node, "lengths of the factors of a product must be equal"
+    )
     rows = combined(state, "multiply", operands, node)
     if not rows.has_narrow_integers or rows.mask is not None:
         return total(state, rows, node)
@@ -90,10 +94,8 @@ def total(state: BodyState, rows: Rows, node: ast.expr, name: str = "sum", *, in
 
 def _mean(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
     so_far = total(state, rows, node, in_floats=True)
-    count: ast.expr = ast.Constant(1)
-    for each in rows.lengths:
-        count = times(each, count)
-    return expression("TOTAL / COUNT", TOTAL=so_far, COUNT=count if rows.mask is None else counted(state, rows, node))
+    count = private_arrays.size(rows) if rows.mask is None else counted(state, rows, node)
+    return expression("TOTAL / COUNT", TOTAL=so_far, COUNT=count)
 
 
 def counted(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
