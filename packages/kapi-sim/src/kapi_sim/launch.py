@@ -318,7 +318,7 @@ def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
     if isinstance(error, SpinningError):
-        found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.has_come_round, error.factor)
+        found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.repeats_state, error.factor)
         raise found.with_traceback(error.__traceback__) from None
     shadow = bound.local_shadow
     if shadow is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):

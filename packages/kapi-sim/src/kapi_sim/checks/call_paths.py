@@ -35,12 +35,12 @@ def _last_line(code: CodeType) -> int:
 
 
 def path_of_frame(frame: FrameType) -> Path:
-    """Return by which calls the running kernel came to where it stands."""
+    """Return the call path of the running kernel."""
     return tuple((each.f_code, line_of(each.f_code, each.f_lasti)) for each in reversed(list(_frames(frame))))
 
 
 def path_to(frame: FrameType, code: CodeType, instruction: int) -> Path | None:
-    """Return by which calls a kernel comes to an instruction; `None` where there are several ways, or none is found.
+    """Return the call path from a kernel to an instruction; `None` where there are several, or none is found.
 
     - `frame`: where the kernel stands.
     - `instruction`: offset in bytes.

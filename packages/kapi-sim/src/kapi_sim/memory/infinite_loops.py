@@ -2,7 +2,7 @@
 
 The rewritten kernel counts the iterations of each ``while`` loop that does not pass a barrier by itself.
 Past a limit, a work-item of a group hands over to the others, for one of them may bring about what it
-waits for.  If the loops come round to where they were and nothing was written, or if no work-item came to
+waits for.  If the loops repeat their state and nothing was written, or if no work-item came to
 a barrier or to its end for many such iterations, nothing ends them.
 The count is of loop iterations, not of time, so the verdict is the same in each run.
 """
@@ -70,14 +70,14 @@ class SpinningError(DeadlockError):
 
     - `loop`: where its loop is.
     - `factor`: how many times the limit of a `while` loop it turned.
-    - `has_come_round`: whether it was seen to run without any change.
+    - `repeats_state`: whether it repeats its state.
     """
 
-    def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
+    def __init__(self, loop: Loop, factor: int = 1, repeats_state: bool = False) -> None:
         super().__init__(f"loop at {SourceLocation(loop[0], loop[1])} does not end", code="endless-loop")
         self.loop = loop
         self.factor = factor
-        self.has_come_round = has_come_round
+        self.repeats_state = repeats_state
 
 
 class BoundedWaitError(Exception):
@@ -91,7 +91,7 @@ def iterations_before_hand_over(limit: int) -> int:
 
 def spin(loop: Loop, is_long: bool) -> NoReturn:
     """Give up a loop of a work-item that cannot hand over: it ran for long, or without any change."""
-    raise SpinningError(loop, has_come_round=not is_long)
+    raise SpinningError(loop, repeats_state=not is_long)
 
 
 def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterable[int]:
@@ -123,7 +123,7 @@ def _watched(bound: Bound, iterations: range, loop: Loop, idles: bool, is_endles
         idle = idle + 1 if now == seen else 0
         seen = now
         if idle > IDLE_ITERATIONS:
-            raise SpinningError(loop, RANGE_ITERATIONS, has_come_round=True) if is_endless else BoundedWaitError
+            raise SpinningError(loop, RANGE_ITERATIONS, repeats_state=True) if is_endless else BoundedWaitError
     if is_endless:
         raise SpinningError(loop, RANGE_ITERATIONS)
 
@@ -168,7 +168,7 @@ def deadlock(
     bound: Bound,
     spinning: dict[int, Loop],
     others: list[str],
-    has_come_round: bool = False,
+    repeats_state: bool = False,
     factor: int = 1,
 ) -> DeadlockError:
     """Return the error for work-items that are in loops which nothing ends.
@@ -176,7 +176,7 @@ def deadlock(
     - `bound`: the launch's arguments, clock and recorded accesses.
     - `spinning`: by number of the work-item, where its loop is.
     - `others`: what the other work-items of the group do, a line each.
-    - `has_come_round`: whether the loops were seen to come round to where they were; else they had their iterations.
+    - `repeats_state`: whether the loops repeat their state; else they ran for too many iterations.
     - `factor`: how many times the limit of a `while` loop those iterations were.
     """
     clock = bound.clock
@@ -192,7 +192,7 @@ def deadlock(
         hint += "use a `group_barrier` within a group, two launches between groups"
     else:
         hint = "no work-item of a Range launch can wait for another one: split the work into two launches"
-    if has_come_round:
+    if repeats_state:
         code, why = "loop-without-change", "repeats its state, and nothing was written"
     else:
         code, why = (

@@ -42,7 +42,7 @@ def native_functions() -> NativeFunctions | None:
 
 
 def why_not() -> str:
-    """Return why launches go the plain way; an empty text if they go the native way."""
+    """Return why launches take the slow path; an empty text if they take the native one."""
     native_functions()
     return _reason
 
@@ -63,7 +63,7 @@ def _made_once() -> NativeFunctions | None:
                 own, dynamic = NativeFunctions._fields[:4], NativeFunctions._fields[4:]
                 loaded = load(_MODULE, own, python_function), load(_DYNAMIC, dynamic, python_function)
                 _made.append(NativeFunctions(*loaded[0], *loaded[1]))
-            except Exception as error:  # whatever it is, the plain way gives the same results
+            except Exception as error:  # whatever it is, the slow path gives the same results
                 _reason = str(error) if isinstance(error, UnlikeError) else f"{type(error).__name__}: {error}"
                 _made.append(None)
     return _made[0]

@@ -37,7 +37,7 @@ PyFloat_AsDouble = c_function("PyFloat_AsDouble", double, address)
 Memory_GetQueueRef = c_function("Memory_GetQueueRef", address, address)
 DPCTLQueue_AreEq = c_function("DPCTLQueue_AreEq", uint8, address, address)
 
-# The rule of which arrays may be given to one launch, as the long way has it.
+# The rule of which arrays may be given to one launch, as the slow path has it.
 span = native(array_memory.span)
 may_share = native(array_memory.may_share)
 is_between = native(array_memory.is_between)

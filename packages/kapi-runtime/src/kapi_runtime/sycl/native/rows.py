@@ -22,7 +22,7 @@ _KINDS = {int: structures.INT, float: structures.FLOAT, bool: structures.BOOL}
 
 
 def plan_rows(module: SpirvModule, given: Sequence[Any]) -> list[Row] | None:
-    """Return the row of each argument and of each member of a tuple, or None if only the long way can read one."""
+    """Return the row of each argument and of each member of a tuple, or None if only the slow path can read one."""
     rows: list[Row] = []
     parameters = iter(module.parameters)
     for position, value in enumerate(given):
@@ -70,7 +70,7 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
 
 
 def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
-    """The row of one argument, or None if only the long way can read it."""
+    """The row of one argument, or None if only the slow path can read it."""
     fields = module.layout.fields_of(parameter.name)
     row = Row(type=id(type(value)), offset=fields[0].offset if fields else 0)
     if parameter.kind == "array":
@@ -106,7 +106,7 @@ def _array_row(row: Row, value: Any) -> Row | None:
     if inner is None:
         return None
     array = UsmNdarray.from_address(id(inner))
-    # Contiguous in both ways counts as C, and needs no strides.
+    # Contiguous in both orders counts as C, and needs no strides.
     order = C_CONTIGUOUS if array.flags & C_CONTIGUOUS else C_CONTIGUOUS | F_CONTIGUOUS
     row.kind = structures.ARRAY if inner is value else structures.WRAPPED_ARRAY
     row.inner_type, row.element, row.rank, row.size = id(type(inner)), array.element, array.rank, inner.dtype.itemsize

@@ -65,7 +65,7 @@ def submission() -> Submission | None:
 
 
 def why_not() -> str:
-    """Return why launches go the plain way; an empty text if they go the native way."""
+    """Return why launches take the slow path; an empty text if they take the native one."""
     submission()
     return _reason
 
@@ -77,7 +77,7 @@ def _made_once() -> Submission | None:
             _reason = ""
             try:
                 _made.append(_make())
-            except Exception as error:  # whatever it is, the plain way gives the same results
+            except Exception as error:  # whatever it is, the slow path gives the same results
                 _reason = str(error) if isinstance(error, UnlikeError) else f"{type(error).__name__}: {error}"
                 _made.append(None)
     return _made[0]
