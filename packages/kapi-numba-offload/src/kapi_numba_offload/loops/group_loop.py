@@ -38,10 +38,10 @@ from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.loops.loop_builder import reduction_types
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.errors import DtypeError, KernelCompilationError
@@ -110,8 +110,8 @@ class GroupLoop:
     numba_types: bool
     other: Any
     latest: KernelLaunch | None = None
-    _bodies: Remembered[tuple[Any, ...], _Lowered | str] = field(default_factory=Remembered)
-    _made: Remembered[tuple[Any, ...], _Built | str] = field(default_factory=Remembered)
+    _bodies: BoundedCache[tuple[Any, ...], _Lowered | str] = field(default_factory=BoundedCache)
+    _made: BoundedCache[tuple[Any, ...], _Built | str] = field(default_factory=BoundedCache)
 
     def suits(self, *captured: Any) -> bool:
         """Whether one group is to do it for these values."""
