@@ -1,7 +1,8 @@
-"""Paths, modules and rooms that ARCHITECTURE.md and CONTRIBUTING.md name exist."""
+"""Paths, modules and rooms that ARCHITECTURE.md and CONTRIBUTING.md name exist, and what Python files import."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,3 +49,46 @@ def test_rooms_of_the_architecture_exist(root):
         folders = [source(root, package) for package in re.findall(r"`(\w+)`", packages)]
         there = {entry.stem for folder in folders for entry in folder.rglob("*") if entry.suffix in ("", ".py")}
         assert set(re.findall(r"`([a-z]\w*)`", rooms)) <= there | {"numba"}, packages
+
+
+def lost_imports(tree: ast.AST, files: dict[str, Path]) -> Iterator[str]:
+    """Modules of packages here that a file imports and that are not there, and names that such a module has not."""
+    packages = {name.partition(".")[0] for name in files}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (
+                each.name for each in node.names if each.name.partition(".")[0] in packages and each.name not in files
+            )
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] in packages:
+            module = node.module or ""
+            if module not in files:
+                yield module
+                continue
+            words = set(re.findall(r"\w+", files[module].read_text("utf-8")))
+            if "__getattr__" not in words:  # which may have any name, or refuse it in words
+                names = (each.name for each in node.names if each.name not in words | {"*"})
+                yield from (f"{module}.{name}" for name in names if f"{module}.{name}" not in files)
+
+
+def test_imports_name_what_is_there(root):
+    """Files that no session without a GPU runs, such as benchmarks, are looked at as well."""
+    sources = {
+        ".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"): file
+        for folder in root.glob("packages/*/src")
+        for file in folder.rglob("*.py")
+    }
+    wrong = "import kapi_sim.nowhere\nfrom kapi_sim.nothing import x\nfrom kapi_sim.errors import Lost, KapiError\n"
+    assert list(lost_imports(ast.parse(wrong), sources)) == [
+        "kapi_sim.nowhere",
+        "kapi_sim.nothing",
+        "kapi_sim.errors.Lost",
+    ]
+    folders = ("benchmarks", "docs", "examples", "packages", "tests", "tools")
+    found = {
+        str(file.relative_to(root)): lost
+        for folder in folders
+        for file in (root / folder).rglob("*.py")
+        if ".nox" not in file.parts and "_build" not in file.parts
+        if (lost := [*lost_imports(ast.parse(file.read_text("utf-8")), sources)])
+    }
+    assert not found

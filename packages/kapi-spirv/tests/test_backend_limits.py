@@ -169,7 +169,7 @@ define internal spir_func void @told(i64 %n) noinline {
 
 
 def test_backend_ends_the_process_on_a_printf_in_a_function():
-    """While it does, `kapi_spirv.emission.back_end.single_functions` inlines the functions of kernels that print."""
+    """While it does, `kapi_spirv.emission.legalize.single_function_kernels` inlines functions of kernels that print."""
     done = raw(PRINTING_FUNCTION)
     assert done.returncode != 0, "LLVM's SPIR-V back end has learned printf in modules of several functions"
     assert emit([PRINTING_FUNCTION], "k", SpirvTarget()).code
