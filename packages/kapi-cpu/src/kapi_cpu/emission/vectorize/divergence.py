@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.type_sizes import element_steps, private_step
 from kapi_lowering.emission.llvm_ir import (
     Argument,
@@ -109,6 +110,11 @@ class Shapes:
     def parts_within(self, block: Block, region: set[Block]) -> bool:
         """Whether lanes may be off in a block that were on where the region was entered."""
         return any(each in region for each in self._parted_by.get(block, ()))
+
+    def is_behind_barrier(self, block: Block, region: set[Block]) -> bool:
+        """Whether a block begins where all lanes that entered the region have been at a barrier."""
+        barriers = [each for each in self.flow.predecessors[block] if each.instructions[0].callee.startswith(BARRIER)]
+        return bool(barriers) and not self.parts_within(barriers[0], region)
 
     # -- the fixpoint
 

@@ -195,11 +195,6 @@ class Vectorizer:
             for bound in self._bounds.get(edge, ()):
                 self.lane.builder.emit("store i1 false, ptr ?", bound)
 
-    def _is_behind_barrier(self, block: Block) -> bool:
-        """Whether a block begins where all lanes have been at a barrier."""
-        barriers = [each for each in self.flow.predecessors[block] if each.instructions[0].callee.startswith(BARRIER)]
-        return bool(barriers) and not self.shapes.parts_within(barriers[0], {*self._position})
-
     def _forget_edges(self) -> None:
         """Note that no lane is on its way along an edge, so that neither masks nor values of phis are kept."""
         for level in self._edges_of:
@@ -334,7 +329,7 @@ class Vectorizer:
         is_header = level is not None and level.header is block
         self.lane.begin(self._entry_of(block), None, True)
         self.lane.values = dict(self._given)
-        if self._is_behind_barrier(block):
+        if self.shapes.is_behind_barrier(block, {*self._position}):
             self._forget_edges()
         if is_header:
             mask, is_nonempty = self._level_mask(level), True
