@@ -6,7 +6,8 @@ NPBench is not part of this repository: name a checkout of it (https://github.co
         [--peers numba dpnp cupy]
 
 ``KAPI_ARRAYS=numpy`` runs them over NumPy's arrays in the context of the CPU, ``KAPI_ARRAYS=cupy`` over CuPy's, whose
-peer is NPBench's own program for CuPy. Each variant of each program runs in a process of its own. "Right" is
+peer is NPBench's own program for CuPy. Programs without arrays among their arguments run in a context of the
+device. Each variant of each program runs in a process of its own. "Right" is
 agreement with NPBench's NumPy program. A program is on the device if
 no part of it fell back to the host.
 """
@@ -35,6 +36,7 @@ import kapi_runtime
 VARIANTS = ("npr", "np", "n")
 PEERS = ("numba", "dpnp", "cupy")
 ARRAYS = os.environ.get("KAPI_ARRAYS", "dpnp")
+_DEVICES = {"numpy": "cpu", "cupy": "cuda", "dpnp": "opencl:cpu"}
 _ROUNDS = 5
 _FAR_BELOW = 0.2  # of a peer's speed: these are listed
 _SHORTEST = 1e-6  # s
@@ -95,9 +97,10 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
         if on_device:
             arrays = {each: library.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
-        is_in_context = on_device and ARRAYS == "numpy"
+        # A program that is given no arrays makes them in a context alone.
+        is_in_context = on_device and (ARRAYS == "numpy" or not info["array_args"])
         start = Times.now()
-        with kapi_runtime.device_context("cpu") if is_in_context else nullcontext():
+        with kapi_runtime.device_context(_DEVICES[ARRAYS]) if is_in_context else nullcontext():
             returned = function(*values.values())
         for each in values.values():
             if isinstance(each, library.ndarray):

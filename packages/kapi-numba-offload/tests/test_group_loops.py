@@ -196,3 +196,44 @@ def test_many_elements_are_launches_of_all_of_the_device(launches):
     stencil(*arrays, 2)
     np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
     assert len(launches) > 2
+
+
+def capitals(A, B, C, n):
+    for _ in range(n):
+        A[1:-1] = (B[:-2] + B[2:]) / 2 + C
+        B[1:-1] = A[1:-1]
+
+
+def test_arrays_have_any_names(launches):
+    arrays = [RANDOM.random((ROWS, COLUMNS)), RANDOM.random((ROWS, COLUMNS)), RANDOM.random((ROWS - 2, COLUMNS))]
+    given = list(map(dpnp.asarray, arrays))
+    offloaded = numba.njit(capitals)
+    offloaded(*given, 40)
+    capitals(*arrays, 40)
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+    assert len(launches) == 1
+    with pytest.raises(ValueError, match=r"broadcast|shape"):
+        offloaded(*given[:2], dpnp.asarray(arrays[0]), 40)
+
+
+def of_truth(A, B, C, n):
+    for k in range(n):
+        large = np.abs(A) > 0.9
+        for i in range(C.shape[0]):
+            for j in range(C.shape[1]):
+                if large[i, j]:
+                    B[i, j] = k
+        for i in range(C.shape[0]):
+            for j in range(C.shape[1]):
+                A[i, j] = A[i, j] * 0.5 + C[i, j]
+
+
+def test_elements_at_one_index_are_in_many_groups(launches):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(3)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(of_truth)(*given, 40)
+    of_truth(*arrays, 40)
+    for one, other in zip(given, arrays, strict=True):
+        np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=1e-11)
+    assert len(launches) == 1
+    assert launches[0][1].group_range[0] > 1

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import expression
 from kapi_types.kernel_typing.library import index_functions
 
 __all__ = ["FUNCTIONS", "GroupArrays", "MadeArray", "Resolved"]
@@ -68,9 +69,8 @@ class GroupArrays:
 
     def require(self, text: str, **holes: ast.expr) -> None:
         """Require a condition of integers that the launch tells."""
-        for name, each in holes.items():
-            text = text.replace(name, f"({ast.unparse(each)})")
-        self._conditions.setdefault(text, compile(text, "<condition>", "eval"))
+        made = ast.unparse(expression(text, **holes))
+        self._conditions.setdefault(made, compile(made, "<condition>", "eval"))
 
     def hold(self, values: Mapping[str, Any]) -> bool:
         """Whether all conditions hold for such values."""
@@ -110,9 +110,9 @@ class Resolved(ast.NodeTransformer):
                 made = self._group.made.get(name)
                 if made is not None:
                     return ast.parse(made.lengths[axis], mode="eval").body
+                self.is_invariant &= name in self._group.given  # an array, which stays one when it is updated
             case _:
                 self.is_invariant = False  # an element
-        self.generic_visit(node)
         return node
 
 

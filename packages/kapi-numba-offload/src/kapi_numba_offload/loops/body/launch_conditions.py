@@ -13,7 +13,7 @@ from kapi_numba_offload.loops.body.group_arrays import GroupArrays, Resolved
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent
 
-__all__ = ["require_equal", "require_within", "invariant"]
+__all__ = ["require_equal", "within", "invariant"]
 
 
 def invariant(state: BodyState, node: ast.expr) -> ast.expr | None:
@@ -66,18 +66,19 @@ def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, othe
         group.require("A == B", A=first, B=second)
 
 
-def require_within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -> None:
-    """Require of the launch that an index is within an axis of that length in all iterations."""
+def within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -> ast.expr:
+    """An index, which the launch of a group has to have within an axis of that length in all iterations."""
     group = state.group
     if group is None:
-        return
+        return index
     match index:
         case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if invariant(state, index) is None:
             index = own  # which counts from the start in all iterations, as is required
     least, most, end = _least(state, index), _most(state, index), invariant(state, length)
     if least is None or most is None or end is None:
         raise NotInKernelError("an index of which the launch does not tell that it is in its array", node)
-    group.require("0 <= A and B < C", A=least, B=most, C=end)
+    group.require("0 <= A <= B < C", A=least, B=most, C=end)
+    return index
 
 
 def _most(state: BodyState, node: ast.expr) -> ast.expr | None:

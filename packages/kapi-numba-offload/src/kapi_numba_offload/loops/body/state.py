@@ -107,6 +107,9 @@ class BodyState:
         self.group = known.group
         self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
         self.hoisted: dict[str, str] = {}
+        self._loops_of = Counter(
+            each.target.id for each in nodes_in(body) if isinstance(each, ast.For) and isinstance(each.target, ast.Name)
+        )
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
@@ -157,7 +160,7 @@ class BodyState:
     def take_counter(self, node: ast.For) -> None:
         """Note a loop over a range."""
         match node:
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args)) if self.assignments[name] == 1:
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args)) if self._is_counter(name):
                 start, stop, step = (
                     (ast.Constant(0), args[0], ast.Constant(1)) if len(args) == 1
                     else (*args, ast.Constant(1)) if len(args) == 2 else args
@@ -165,6 +168,10 @@ class BodyState:
                 number = integer_literal(step)
                 if number:
                     self.counters[name] = start, stop, number
+
+    def _is_counter(self, name: str) -> bool:
+        """Whether loops alone assign a variable."""
+        return self.assignments[name] == self._loops_of[name]
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, integer_literal, plus, times, variable
-from kapi_numba_offload.loops.body.launch_conditions import require_within
+from kapi_numba_offload.loops.body.launch_conditions import within
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, FixedAxis, FreeAxis, Rows
 
@@ -81,7 +81,7 @@ class ViewReader:
 
     def _indexed(self, axis: FreeAxis, index: ast.expr) -> FixedAxis:
         at = self._state.wrapped(index, axis.extent.length)
-        require_within(self._state, at, axis.extent.length, index)
+        at = within(self._state, at, axis.extent.length, index)
         return FixedAxis(plus(axis.start, times(at, axis.step)))
 
     def _sliced(self, axis: FreeAxis, index: ast.Slice) -> FreeAxis:

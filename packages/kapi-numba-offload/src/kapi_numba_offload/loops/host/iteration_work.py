@@ -71,9 +71,12 @@ class StepSizes:
         return seconds.on_host < seconds.on_device
 
     def are_quickest_in_groups(self, captured: Sequence[Any], groups: int) -> bool:
-        """Whether so many work-groups take far less time than launches, and less than the host and its copies."""
+        """Whether so many work-groups take far less time than launches, and less than the host and its copies.
+
+        One group waits for barriers; of several ones, each work-item has elements of its own.
+        """
         seconds = self._seconds(captured)
-        in_groups = seconds.waiting / (1 if groups == 1 else 2) + seconds.working / groups
+        in_groups = seconds.waiting + seconds.working if groups == 1 else seconds.working / groups
         return _FAR * in_groups < seconds.on_device and in_groups < seconds.on_host
 
     def _seconds(self, captured: Sequence[Any]) -> Seconds:

@@ -125,12 +125,12 @@ def _named_dtype(state: BodyState, node: ast.expr) -> np.dtype[Any] | None:
 
 def _dtype_of(state: BodyState, rows: Rows, node: ast.AST) -> np.dtype[Any]:
     """The dtype of rows, so far as their arrays tell it."""
+    if rows.is_bool:
+        return np.dtype("bool")
     dtypes = {facts.dtype if (facts := state.arrays.get(each.array)) else None for each in rows.reads}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     element = rows.first
-    is_same = isinstance(element, ast.Subscript) or (
-        dtype == np.dtype("float64") and not rows.is_bool and _is_arithmetic(element)
-    )
+    is_same = isinstance(element, ast.Subscript) or (dtype == np.dtype("float64") and _is_arithmetic(element))
     if dtype is None or not is_same:
         raise NotInKernelError("an array of a dtype that the launch does not tell", node)
     return dtype
@@ -145,4 +145,8 @@ def _is_arithmetic(node: ast.expr) -> bool:
             return _is_arithmetic(operand)
         case ast.Constant(value):
             return isinstance(value, (int, float))
+        case ast.Call(ast.Attribute(_, name), args):
+            return isinstance(getattr(np, name, None), np.ufunc) and all(map(_is_arithmetic, args))
+        case ast.Call(ast.Name(name), args):
+            return name.startswith("kapi_array_") and all(map(_is_arithmetic, args))
     return isinstance(node, (ast.Subscript, ast.Name))
