@@ -14,7 +14,7 @@ from types import CodeType
 
 __all__ = ["with_shared_exits"]
 
-_EXITS = ("RETURN_VALUE", "RETURN_CONST")
+_EXITS = [dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap]
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 _UNIT = 2  # bytes of an instruction
 _BYTE = 8
@@ -29,10 +29,10 @@ def with_shared_exits(code: CodeType) -> CodeType:
     constants = tuple(with_shared_exits(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    instructions = list(dis.get_instructions(code))
-    exits = [number for number, each in enumerate(instructions) if each.opname in _EXITS]
-    if len(exits) < 2 or code.co_exceptiontable:
+    if code.co_exceptiontable or sum(map(code.co_code[::_UNIT].count, _EXITS)) < 2:
         return code
+    instructions = list(dis.get_instructions(code))
+    exits = [number for number, each in enumerate(instructions) if each.opcode in _EXITS]
     text = bytearray(code.co_code)
     kept: list[int] = []
     for last in reversed(exits):
