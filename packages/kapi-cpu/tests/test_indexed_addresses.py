@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cpu_backend import SHAPES, Cpu, shapes
+from cpu_backend import SHAPES, Cpu, shapes, signature_of
 
 import kapi_sim as kapi
-from kapi_cpu import host_target
+from kapi_cpu import compile_kernel, explain, host_target
 from kapi_sim import AtomicRef, group_barrier
 
 SIZE = 150
@@ -32,6 +32,13 @@ def butterfly(item: kapi.Item, a, out, reach):
     out[at + reach] = a[at] - a[at + reach]
 
 
+def blocks(item: kapi.Item, a, out, reach):
+    i = item.get_id(0)
+    at = i // reach * 2 * reach + i % reach
+    out[at] = a[at] + a[at + reach]
+    out[at + reach] = a[at] - a[at + reach]
+
+
 def quadruples(item: kapi.Item, a, out, reach):
     i = item.get_id(0)
     at = (i + reach) % (a.shape[0] // 4) * 4
@@ -47,7 +54,7 @@ def in_numpy(kernel, a, reach):
     elif kernel is periodic:
         to, found = (i + reach) % n, a[(i - reach) % n]
         out[to[a > 3]] = found[a > 3]
-    elif kernel is butterfly:
+    elif kernel in (butterfly, blocks):
         given, made = a.reshape(-1, 2, reach), out.reshape(-1, 2, reach)
         made[:, 0], made[:, 1] = given[:, 0] + given[:, 1], given[:, 0] - given[:, 1]
     else:
@@ -60,18 +67,26 @@ def in_numpy(kernel, a, reach):
 @pytest.mark.nightly(one_in=9)
 @pytest.mark.parametrize("shape", ["", *shapes()])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64, np.complex64, np.complex128])
-@pytest.mark.parametrize("kernel", [clamped, periodic, butterfly, quadruples])
+@pytest.mark.parametrize("kernel", [clamped, periodic, butterfly, blocks, quadruples])
 def test_elements_are_those_of_each_work_item(kernel, dtype, shape):
     cpu = Cpu(replace(host_target(), **SHAPES.get(shape, {})))
     if dtype in (np.complex64, np.complex128) and kernel is periodic:
         pytest.skip("complex numbers have no order")
     for reach in (1, 3, 16, 40):
-        size = {butterfly: 4 * reach, quadruples: 4 * SIZE}.get(kernel, SIZE)
+        size = {butterfly: 4 * reach, blocks: 4 * reach, quadruples: 4 * SIZE}.get(kernel, SIZE)
         a = np.random.default_rng(reach).integers(0, 9, size).astype(dtype)
         out = np.zeros(size, dtype)
-        items = {butterfly: size // 2, quadruples: SIZE}.get(kernel, size)
+        items = {butterfly: size // 2, blocks: size // 2, quadruples: SIZE}.get(kernel, size)
         cpu.call(kapi.kernel(kernel), kapi.Range(items), a, out, reach)
         np.testing.assert_array_equal(out, in_numpy(kernel, a, reach), f"{reach}")
+
+
+@pytest.mark.parametrize("kernel", [clamped, butterfly, blocks])
+def test_neighbours_by_arithmetic_are_asked_for(kernel):
+    a = np.zeros(4, np.float32)
+    module = compile_kernel(kernel, signature_of(1, (a, a, 1)))
+    reasons = {each.why for each in explain(module).decisions if each.kind == "gather"}
+    assert reasons == {"all lanes at once where the code finds that they are neighbours, or else each on its own"}
 
 
 def histogram(item: kapi.NdItem, values, out, bins):

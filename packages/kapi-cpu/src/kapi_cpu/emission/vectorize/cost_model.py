@@ -212,7 +212,7 @@ def needs_lane_loop(each: Instruction) -> bool:
 
 
 def instructions_of(blocks: Iterable[Block], shapes: Shapes, lanes: int) -> int:
-    """About as many instructions as a vector executes in blocks.
+    """Number of the instructions that a vector executes in blocks, about.
 
     - `shapes`: of the kernel, for vectors.
     - `lanes`: those of a vector.

@@ -15,7 +15,7 @@ from kapi_lowering.emission.llvm_ir import Instruction, IntType, IRValue
 __all__ = ["IndexedAddress", "indexed_address"]
 
 _ARITHMETIC = (
-    "add", "sub", "mul", "and", "or", "xor", "shl", "srem", "urem", "trunc", "sext", "zext", "freeze",
+    "add", "sub", "mul", "and", "or", "xor", "shl", "srem", "urem", "trunc", "sext", "zext", "freeze", "icmp",
 )  # fmt: skip
 _QUOTIENTS = ("sdiv", "udiv", "lshr", "ashr")
 _EXTREMES = tuple(f"llvm.{name}." for name in ("smin", "smax", "umin", "umax", "abs"))
