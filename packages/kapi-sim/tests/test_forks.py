@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -86,6 +87,24 @@ def test_fork_waits_for_work_that_another_thread_does_a_part_of():
     with thread(work):
         assert in_child(lambda: done == [True])
     assert time.monotonic() - start < forks.PATIENCE / 2
+
+
+def test_fork_waits_for_an_import_of_another_thread(tmp_path, monkeypatch):
+    """A module's lock that the other thread holds would never be free in the child."""
+    lines = "import time", "import kapi_sim.forks", "time.sleep(0.3)", "with kapi_sim.forks.block_forks(): whole = True"
+    (tmp_path / "kapi_slow_module.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work(began):
+        began.set()
+        importlib.import_module("kapi_slow_module")
+
+    start = time.monotonic()
+    with thread(work):
+        assert wait_until(lambda: "kapi_slow_module" in sys.modules)
+        assert in_child(lambda: importlib.import_module("kapi_slow_module").whole and not forks._is_torn)
+    assert time.monotonic() - start < forks.PATIENCE / 2
+    sys.modules.pop("kapi_slow_module")
 
 
 LOGGING = """

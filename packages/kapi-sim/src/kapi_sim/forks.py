@@ -1,13 +1,14 @@
 """Forks: a child gets all of its parent's work or nothing, and locks that are free.
 
 A fork copies the thread that forks, and no other.  A lock that another thread holds is then never released in the
-child, and what it guards may be half done.  So a fork waits for work that is *block_forks*, such as imports and
-compilations, and takes the locks of other libraries that guard it.  kapi's own locks guard a few steps, and are free
-in the child.
+child, and what it guards may be half done.  So a fork waits for work that is *block_forks*, such as compilations, and
+for imports, and takes the locks of other libraries that guard such work.  kapi's own locks guard a few steps, and are
+free in the child.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging  # noqa: F401  see the end of this module
 import os
 import threading
@@ -39,6 +40,8 @@ class _Lock(Protocol):
 
 
 _AT_ONCE = 0.05  # seconds that a fork waits while it keeps others from something
+_SOON = 0.001  # seconds between two looks at imports
+_MODULES = ("kapi", "_kapi", "llvmlite", "numba", "numpy")  # a module of a user's may import for as long as it runs
 
 _gate = threading.Condition(threading.Lock())
 _working: dict[int, int] = {}  # how deep each thread is in block_forks work
@@ -85,7 +88,7 @@ def block_forks() -> Iterator[None]:
         )
     me = threading.get_ident()
     with _gate:
-        if me not in _working and not _is_within.get() and not any(each._is_owned() for each in _foreign):
+        if _forking and me not in _working and not _is_within.get() and not _is_awaited(me):
             _gate.wait_for(lambda: not _forking)
         _working[me] = _working.get(me, 0) + 1
     token = _is_within.set(True)
@@ -100,9 +103,25 @@ def block_forks() -> Iterator[None]:
                 _gate.notify_all()
 
 
+def _is_awaited(thread: int) -> bool:
+    """Whether a fork waits for this thread for another reason, so that the thread must not wait for the fork."""
+    return thread in _importing() or any(each._is_owned() for each in _foreign)
+
+
+def _importing() -> set[int]:
+    """The threads that import modules of ours: the owners of the locks of these modules."""
+    locks: dict[str, Callable[[], Any]] = getattr(importlib._bootstrap, "_module_locks", {})
+    owners = {getattr(lock(), "owner", None) for name, lock in list(locks.items()) if name.startswith(_MODULES)}
+    return {each for each in owners if each is not None}
+
+
 def _others_work() -> bool:
     me = threading.get_ident()
     return any(thread != me for thread in _working)
+
+
+def _others_import() -> bool:
+    return bool(_importing() - {threading.get_ident()})
 
 
 def _before() -> None:
@@ -116,12 +135,14 @@ def _before() -> None:
             _gate.wait_for(lambda: not _others_work(), deadline - time.monotonic())
         taken = [each for each in _foreign if each.acquire(timeout=_AT_ONCE)]
         _gate.acquire()
-        if (len(taken) == len(_foreign) and not _others_work()) or time.monotonic() >= deadline:
+        is_quiet = not _others_work() and not _others_import()
+        if (len(taken) == len(_foreign) and is_quiet) or time.monotonic() >= deadline:
             _taken[:] = taken
             return  # the gate stays shut
         _gate.release()
         for each in taken:
             each.release()
+        time.sleep(_SOON)
 
 
 def _after_in_parent() -> None:
@@ -135,7 +156,7 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     global _is_torn, _forking
-    _is_torn = _is_torn or _others_work() or len(_taken) < len(_foreign)
+    _is_torn = _is_torn or _others_work() or _others_import() or len(_taken) < len(_foreign)
     for thread in set(_working) - {threading.get_ident()}:
         del _working[thread]
     _forking = 1
