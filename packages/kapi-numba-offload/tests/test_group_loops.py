@@ -237,3 +237,18 @@ def test_elements_at_one_index_are_in_many_groups(launches):
         np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=1e-11)
     assert len(launches) == 1
     assert launches[0][1].group_range[0] > 1
+
+
+def named(p, b, n, name):
+    for _ in range(n):
+        p[1:-1] = (b[:-2] + b[2:]) / 2
+        if name == "both":
+            b[1:-1] = p[1:-1]
+
+
+def test_values_that_kernels_have_not_are_as_in_numpy(launches):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(named)(*given, 40, "both")
+    named(*arrays, 40, "both")
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)

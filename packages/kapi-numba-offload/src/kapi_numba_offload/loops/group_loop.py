@@ -22,7 +22,7 @@ from kapi_numba_offload.libraries.arrays import (
     device_facts,
     host_copy,
     is_device_array,
-    is_numpy_array,
+    library,
     may_share_memory,
     queue_of,
 )
@@ -53,6 +53,7 @@ _WORK_ITEMS = 1024  # of one group
 _ITEMS_APART = 128  # of each of many groups
 _GROUPS_PER_UNIT = 32  # with more of them, each work-item has several elements
 _ITEM = np.dtype("int64")
+_INTEGER_BITS = 64
 _NUMBERS = (int, float, complex, np.generic)
 
 
@@ -119,7 +120,7 @@ class GroupLoop:
         arrays = [each for each in captured if is_device_array(each)]
         if not arrays or not most_elements() or is_simulating() or self.options.boundscheck:
             return False
-        if any(is_numpy_array(each) or isinstance(each, (list, tuple)) for each in captured):
+        if not all(map(_is_argument, captured)):
             return False
         queue, named = queue_of(arrays[0]), dict(zip(self.sizes.given, captured, strict=True))
         facts = device_facts(queue)
@@ -135,6 +136,8 @@ class GroupLoop:
         if not self.sizes.are_quickest_in_groups(captured, min(facts.units, lowered.groups(named))):
             return False
         own = [named[each] for each in self.syntax.captured]
+        if not all(map(_has_own_elements, [own[at] for at in lowered.stored])):
+            return False
         shared = any(
             may_share_memory(own[at], other)
             for at in lowered.stored for number, other in enumerate(own) if number != at and is_device_array(other)
@@ -243,6 +246,21 @@ class GroupLoop:
         numbers = {name: each for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
         lower = {name: 0 for name, each in numbers.items() if each >= 0}
         return LaunchFacts(arrays, lower, LaunchNumbers({}), set(numbers), GroupArrays(frozenset(values)))
+
+
+def _is_argument(value: Any) -> bool:
+    """Whether a value is a number that kernels have, or an array: one of rank 0 may be changed as a number is not."""
+    if is_device_array(value):
+        return bool(value.ndim)
+    if isinstance(value, int):
+        return value.bit_length() < _INTEGER_BITS
+    return isinstance(value, _NUMBERS)
+
+
+def _has_own_elements(array: Any) -> bool:
+    """Whether an array may be stored to, and has no element twice."""
+    own = library(array)
+    return own.is_writable(array) and not own.has_repeated_elements(array)
 
 
 def _required_lengths(arrays: GroupArrays, independent: OwnElements) -> tuple[str, ...] | None:
