@@ -262,8 +262,11 @@ class Kinds:
         is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
         if usm or host:
             ranks = [kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None for kind in kinds]
+            if is_matmul:
+                # Others are numbers or stacks.
+                return ArrayKind(bool(usm), 2 if ranks == [2, 2] else 1 if ranks in ([1, 2], [2, 1]) else None)
             known = [rank for rank in ranks if rank is not None]
-            return ArrayKind(bool(usm), max(known) if len(known) == len(ranks) and not is_matmul else None)
+            return ArrayKind(bool(usm), max(known) if len(known) == len(ranks) else None)
         return SCALAR if all(kind == SCALAR for kind in kinds) else ANY
 
     def _note_mixture(self, node: ast.expr, usm: Sequence[ast.expr], host: Sequence[ast.expr]) -> None:

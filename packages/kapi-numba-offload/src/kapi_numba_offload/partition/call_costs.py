@@ -27,20 +27,24 @@ from kapi_numba_offload.run.bounded_cache import BoundedCache
 
 __all__ = ["CallWork", "call_work"]
 
-# Nanoseconds, measured on an AMD EPYC; only their order of magnitude counts.
+# Nanoseconds of processor time, by one thread at 10,000 and 100,000 elements, Numba's less the kernels'; launches by
+# functions of one, two and four of them over 16 elements. Only the order of magnitude counts.
 # What a kernel saves of Numba's time, on an element: by vectors, fused statements and threads.
-_OPERATION = 0.15
+_OPERATION = 0.05  # of arrays
+_IN_LOOP = 0.15  # in a `prange` loop
 _DIVISION = 1.5  # of integers, or a remainder
 _FUNCTION = 6.0  # of mathematics
+_POWER = -5.0  # to a counter, in a loop: a kernel calls a function, where Numba multiplies
+_SCATTER = -3.0  # an update of an element that no counter tells, which is atomic in a kernel
 _ROW = 40.0  # of an array that an iteration of a `prange` loop makes
+_WINDOW = -40.0  # of a row that has both ends: its length may differ between work-items
 # What a kernel takes, whatever its arrays' sizes: Python, and the launch.
-_PART = 18_000.0  # of an expression, a reduction, or a call of the library
-_LOOP = 50_000.0  # of a `prange` loop
-_REDUCTION = 15_000.0  # of one of its reductions
+_PART = 14_000.0  # of an expression, a reduction, or a call of the library
+_LOOP = 11_000.0  # of a `prange` loop
+_REDUCTION = 11_000.0  # of one of its reductions
 
 _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
-_WINDOW = 8  # elements of a row that has both ends
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign, ast.Call)
 _FUNCTIONS = frozenset(
@@ -332,7 +336,7 @@ class _Reader:
 
     def _costs(self, node: ast.AST, axes: int | None, *, is_in_kernel: bool) -> Iterator[tuple[int | None, float]]:
         """Pairs of how many axes there are elements along, and nanoseconds that a kernel saves on each element."""
-        cost = self._of_element(node)
+        cost = self._of_element(node, is_in_kernel=is_in_kernel)
         if not is_in_kernel:
             yield axes, cost
         elif not axes:  # what is not known is an element, mostly
@@ -342,15 +346,19 @@ class _Reader:
                 yield 0, _ROW
             slices = [each for each in ast.walk(node) if isinstance(each, ast.Slice)]
             is_window = bool(slices) and all(each.lower is not None and each.upper is not None for each in slices)
-            yield (0, cost * _WINDOW) if is_window else (_OF_ROWS, cost)
+            yield (0, _WINDOW) if is_window else (_OF_ROWS, cost)
 
-    def _of_element(self, node: ast.AST) -> float:
-        facts = self._facts
+    def _of_element(self, node: ast.AST, *, is_in_kernel: bool) -> float:
+        facts, operation = self._facts, _IN_LOOP if is_in_kernel else _OPERATION
+        if is_in_kernel and isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+            indices = [name for each in indices_of(node.target) for name in names_in(ast.walk(each), ast.Load)]
+            if not self._counters.intersection(indices) and facts.kinds.target(node) == SCALAR:
+                return _SCATTER
         if isinstance(node, ast.Call):
             name = _name(facts, node)
             if name.startswith("linalg."):
                 return 0.0  # the same library's, either way
-            return _FUNCTION if name in _FUNCTIONS else _OPERATION
+            return _FUNCTION if name in _FUNCTIONS else operation
         if isinstance(node, (ast.BinOp, ast.AugAssign)):
             if isinstance(node.op, ast.MatMult):
                 return 0.0
@@ -360,8 +368,10 @@ class _Reader:
                 exponent = node.right if isinstance(node, ast.BinOp) else node.value
                 is_counter = isinstance(exponent, ast.Name) and exponent.id in self._counters
                 is_integer = isinstance(exponent, ast.Constant) and type(exponent.value) is int
-                return _OPERATION if is_counter or is_integer else _FUNCTION
-        return _OPERATION
+                if is_counter and is_in_kernel:
+                    return _POWER
+                return operation if is_counter or is_integer else _FUNCTION
+        return operation
 
     def _bound(self, node: ast.expr) -> CodeType | None:
         """The code of a number that arguments tell."""
