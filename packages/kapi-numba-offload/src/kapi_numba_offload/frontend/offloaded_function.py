@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import CPUDispatcher, from_dtype, types
+from kapi_numba_offload._numba_compat import CPUDispatcher, as_dtype, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
@@ -35,6 +35,7 @@ from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.call_costs import call_work
 from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
+from kapi_numba_offload.partition.dtype_equivalence import NumberType, has_numba_dtypes
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.partition import Partition
@@ -118,7 +119,8 @@ class OffloadedFunction(OffloadedParts):
             texts = ast.unparse(usm), ast.unparse(host)
             raise mixed_error(where, *texts, facts.library, is_stored=_is_stored_to(node, host))
         is_in_place = facts.library is not None and facts.library.is_host
-        self.work = call_work(facts) if is_in_place and self.is_alike_for_numba else None
+        is_alike = is_in_place and (self.is_alike_for_numba or has_numba_dtypes(facts, _number_types(names, arguments)))
+        self.work = call_work(facts) if is_alike else None
         body = self.partition.block(definition.body)
         definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -276,6 +278,18 @@ def _function_of(type_: types.Type) -> Any:
     """The function that a type of an argument names, also where it is a default; None for other types."""
     value = getattr(type_, "dispatcher" if isinstance(type_, types.Dispatcher) else "value", None)
     return value if isinstance(value, CPUDispatcher) else None
+
+
+def _number_types(names: Scope, arguments: Iterable[types.Type]) -> dict[str, NumberType]:
+    """The types of the parameters that are arrays or numbers, whose integers and doubles are Python's."""
+    found: dict[str, NumberType] = {}
+    for name, type_ in zip(names.parameters, arguments, strict=True):
+        is_array = isinstance(type_, (types.Array, DeviceArrayType))
+        number = type_.dtype if is_array else type_
+        if isinstance(number, (types.Number, types.Boolean)):
+            dtype = as_dtype(number)
+            found[name] = dtype if is_array else {"int64": int, "float64": float}.get(dtype.name, dtype)
+    return found
 
 
 def _may_be_narrow(type_: types.Type) -> bool:

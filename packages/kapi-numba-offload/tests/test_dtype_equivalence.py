@@ -1,0 +1,175 @@
+"""Functions whose expressions have the same dtypes by NumPy's rules and by Numba's: NumPy says which."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from kapi_numba_offload.frontend.context_arguments import on_device_type
+from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.libraries.installed import library_named
+
+NARROW = ("bool", "uint8", "int16", "int32", "float32")
+
+
+def totals(a, b):
+    return a.sum(), a.max(), b.min(), a.argmax()
+
+
+def moments(a, b):
+    return a.mean(), b.var()
+
+
+def summed(a, b):
+    return a + b, a * b, a < b
+
+
+def scaled(a, b):
+    return a * 2.0 + b
+
+
+def shifted(a, b):
+    return a + 3
+
+
+def negated(a, b):
+    return -a
+
+
+def roots(a, b):
+    return np.sqrt(a) + np.exp(b)
+
+
+def quotients(a, b):
+    return a / (b + b)
+
+
+def remainders(a, b):
+    return a // b, a % b
+
+
+def chosen(a, b):
+    return np.where(a > b, a, b), np.maximum(a, b)
+
+
+def compared(a, b):
+    return a > 2, b <= 0.1
+
+
+def counted(a, b):
+    n = 0
+    total = 0
+    for i in prange(a.shape[0]):
+        n += a[i] > b[i]
+        total += a[i]
+    return n, total
+
+
+def product_loop(a, b):
+    out = np.empty(a.shape[0], np.float64)
+    for i in prange(a.shape[0]):
+        out[i] = a[i] * b[i] + a[i]
+    return out
+
+
+def same_loop(a, b):
+    out = np.zeros_like(a)
+    for i in prange(a.shape[0]):
+        out[i] = a[i] * b[i]
+    return out
+
+
+def halved_loop(a, b):
+    out = np.empty(a.shape[0])
+    for i in prange(a.shape[0]):
+        out[i] = a[i] * 0.3
+    return out
+
+
+def mathematics(a, b):
+    out = np.empty(a.shape[0])
+    for i in prange(a.shape[0]):
+        out[i] = np.sqrt(a[i]) + math.sqrt(b.sum() * 0.5)
+    return out
+
+
+def conversions(a, b):
+    return a.astype(np.float64) * 0.1, np.float32(2) * a, b.astype(np.int64) * a
+
+
+def updated(a, b):
+    c = a.copy()
+    c += b
+    c[1:] = b[1:]
+    return c
+
+
+def powers(a, b):
+    return a**2, b**0.5
+
+
+def differences(a, b):
+    return a.max() - a.min(), a.sum() - 1
+
+
+def joined(a, b):
+    s = 0
+    for i in range(a.shape[0]):
+        s = max(s, a[i])
+    return s
+
+
+FUNCTIONS = (
+    totals, moments, summed, scaled, shifted, negated, roots, quotients, remainders, chosen, compared, counted,
+    product_loop, same_loop, halved_loop, mathematics, conversions, updated, powers, differences, joined,
+)  # fmt: skip
+
+
+def is_alike(function, *args):
+    """Whether the function's small calls may be Numba's."""
+    given = tuple(on_device_type(numba.typeof(each), "numpy") for each in args)
+    return OffloadedFunction(function, given, library=library_named("numpy")).work is not None
+
+
+def operands(dtype):
+    first, second = np.array([1, 3, 2, 7, 5, 4]), np.array([2, 1, 2, 3, 5, 1])
+    return first.astype(dtype), second.astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_numba_has_numpys_dtypes_where_they_are_called_alike(function, dtype):
+    """The results of Numba have the dtypes and values that the same source has as plain NumPy."""
+    a, b = operands(dtype)
+    if not is_alike(function, a, b):
+        return
+    found, expected = numba.njit(function)(a, b), function(a, b)
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for ours, theirs in pairs:
+        if isinstance(ours, np.ndarray):
+            assert ours.dtype == theirs.dtype
+        is_short = np.result_type(theirs) == np.float32
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6 if is_short else 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "alike", "unlike"),
+    [
+        (totals, {"uint8", "int32", "bool"}, {"float32"}),
+        (summed, {"uint8", "int16", "float32"}, set()),
+        (scaled, {"uint8", "int16"}, {"float32"}),
+        (shifted, {"float32"}, {"uint8", "int32"}),
+        (counted, {"uint8", "int32"}, {"float32"}),
+        (product_loop, {"int8", "float32"}, set()),
+        (halved_loop, {"int32", "uint8"}, {"float32"}),
+        (compared, set(), {"float32"}),
+        (roots, {"float32"}, {"int8"}),
+        (updated, {"uint8", "float32"}, set()),
+    ],
+)
+def test_dtypes_are_alike_where_no_python_number_meets_them(function, alike, unlike):
+    """A Python number takes the dtype of NumPy's operand, and has 64 bits for Numba."""
+    assert {each for each in alike | unlike if is_alike(function, *operands(each))} == alike
