@@ -189,7 +189,9 @@ class _Reader:
         if node.attr == "shape":
             kind = self._facts.kinds.kind(node.value)
             return (int,) * (getattr(kind, "ndim", None) or 0)
-        return int if node.attr in ("size", "ndim") else owner if node.attr == "T" else _unlike()
+        if node.attr not in ("size", "ndim", "T"):
+            raise _UnlikeError
+        return owner if node.attr == "T" else int
 
     def _subscript(self, node: ast.Subscript) -> _Value:
         owner = self._of(node.value)
@@ -198,9 +200,12 @@ class _Reader:
             for each in parts:
                 if each is not None and not (isinstance(each, ast.Constant) and each.value in (None, ...)):
                     self._number(each)
-        if isinstance(owner, tuple):
-            return owner[0] if owner and all(each == owner[0] for each in owner) else _unlike()
-        return owner
+        if not isinstance(owner, tuple):
+            return owner
+        if not owner or any(each != owner[0] for each in owner):
+            raise _UnlikeError
+        found: _Value = owner[0]
+        return found
 
     def _call(self, node: ast.Call) -> _Value:
         facts = self._facts
@@ -226,8 +231,9 @@ class _Reader:
             return _converted(given[0], np.dtype(function))
         if function in (min, max, abs):
             return _extreme(given)
-        if getattr(math, getattr(function, "__name__", ""), None) is function:
-            return _of_mathematics(function.__name__, given)
+        own_name = str(getattr(function, "__name__", ""))
+        if own_name and getattr(math, own_name, None) is function:
+            return _of_mathematics(own_name, given)
         raise _UnlikeError
 
     def _user_call(self, inner: FunctionInfo, node: ast.Call) -> _Value:
