@@ -146,3 +146,24 @@ def test_function_of_every_float32_is_within_its_bound(name, target):
     for start in range(0, 1 << 32, BLOCK):
         x = np.arange(start, start + BLOCK, dtype=np.uint32).view(np.float32)
         assert single_errors(name, [x], function(x)).max() <= BOUNDS[name], f"from the bits {start:#x}"
+
+
+def small_powers(item: kapi_sim.Item, a, k, cubes, fourths, others):
+    i = item.get_id(0)
+    cubes[i] = a[i] ** 3
+    fourths[i] = a[i] ** 4.0
+    others[i] = a[i] ** k
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_known_small_exponents_are_products(dtype):
+    """Within three roundings of NumPy's, also beyond the floats; of run-time exponents they are not."""
+    extremes = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, np.finfo(dtype).max, -np.finfo(dtype).tiny]
+    a = np.concatenate([np.array(extremes), np.random.default_rng(0).normal(0, 5, 91)]).astype(dtype)
+    found = [np.zeros(100, dtype) for _ in range(3)]
+    Cpu(host_target()).call(kapi_sim.kernel(small_powers), kapi_sim.Range(100), a, 3, *found)
+    with np.errstate(all="ignore"):
+        for ours, exponent in zip(found, (3, 4, 3), strict=True):
+            right = (a.astype(np.longdouble) ** exponent).astype(dtype)
+            np.testing.assert_allclose(ours, right, rtol=3 * np.finfo(dtype).eps)
+            np.testing.assert_array_equal(np.signbit(ours), np.signbit(right))

@@ -59,7 +59,7 @@ def constant_text(builder: ir.IRBuilder, content: str, name: str = "kapi.text", 
 
 
 def is_constant(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """Whether an integer is a number when the kernel is compiled.
+    """Whether a number is known when the kernel is compiled.
 
     `kapi_lowering.emission.server` answers the intrinsic's question before LLVM's passes run.
     """

@@ -304,7 +304,13 @@ def _float_modulo(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, righ
 @_binary(operator.pow, types.Float)
 @_in_float32
 def _float_power(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    return call_intrinsic(builder, "pow", [left, right])
+    """By products where the exponent is known to be 3 or 4; LLVM itself squares."""
+    power = call_intrinsic(builder, "pow", [left, right])
+    is_known, square = is_constant(builder, right), builder.fmul(left, left)
+    for exponent, factor in ((3, left), (4, square)):
+        is_it = builder.and_(is_known, builder.fcmp_ordered("==", right, right.type(exponent)))
+        power = builder.select(is_it, builder.fmul(square, factor), power)
+    return power
 
 
 _unary(operator.neg, types.Float)(lambda builder, type_, value: builder.fneg(value))
