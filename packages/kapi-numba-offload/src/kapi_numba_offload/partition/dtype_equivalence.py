@@ -407,7 +407,9 @@ def _of_mathematics(name: str, given: Sequence[NumberType]) -> NumberType:
         return int if is_of_doubles else _unlike()
     if name in _OF_FLOATS and all(each == _FLOAT32 for each in given):
         return _FLOAT32
-    return _FLOAT64 if is_of_doubles and name in _OF_FLOATS else _unlike()
+    if not is_of_doubles or name not in _OF_FLOATS:
+        raise _UnlikeError
+    return float if _PYTHON.issuperset(given) else _FLOAT64
 
 
 def _extreme(given: Sequence[NumberType]) -> NumberType:
