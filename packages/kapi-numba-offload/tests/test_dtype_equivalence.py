@@ -141,7 +141,7 @@ def operands(dtype):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_numba_has_numpys_dtypes_where_they_are_called_alike(function, dtype):
+def test_numba_computes_in_dtypes_of_numpy_where_they_are_alike(function, dtype):
     """The results of Numba have the dtypes and values that the same source has as plain NumPy."""
     a, b = operands(dtype)
     if not is_alike(function, a, b):
@@ -170,6 +170,6 @@ def test_numba_has_numpys_dtypes_where_they_are_called_alike(function, dtype):
         (updated, {"uint8", "float32"}, set()),
     ],
 )
-def test_dtypes_are_alike_where_no_python_number_meets_them(function, alike, unlike):
+def test_dtypes_are_alike_without_numbers_of_python(function, alike, unlike):
     """A Python number takes the dtype of NumPy's operand, and has 64 bits for Numba."""
     assert {each for each in alike | unlike if is_alike(function, *operands(each))} == alike
