@@ -252,3 +252,29 @@ def test_values_that_kernels_have_not_are_as_in_numpy(launches):
     numba.njit(named)(*given, 40, "both")
     named(*arrays, 40, "both")
     np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+
+
+def added_up_to_the_largest(p, b, n):
+    for k in range(n):
+        p[: np.argmax(b)] += p[: np.argmax(p[:20])] * 0.5 + k
+
+
+def copied_up_to_the_largest(p, b, n):
+    for k in range(n):
+        old = b[: np.argmax(b)].copy()
+        p[: np.argmax(b)] = old * 0.5 + k
+
+
+@pytest.mark.parametrize("function", [added_up_to_the_largest, copied_up_to_the_largest])
+def test_lengths_that_elements_decide_are_as_in_numpy(function):
+    p, b = RANDOM.random((2, 70))
+    b[33], p[8] = 9, 7
+    given = list(map(dpnp.asarray, (p, b)))
+    try:
+        function(p, b, 4)
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            numba.njit(function)(*given, 4)
+    else:
+        numba.njit(function)(*given, 4)
+        np.testing.assert_allclose(dpnp.asnumpy(given[0]), p, rtol=1e-11)

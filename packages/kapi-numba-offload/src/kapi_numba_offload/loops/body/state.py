@@ -6,7 +6,7 @@ import ast
 import builtins
 import copy
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
@@ -83,9 +83,15 @@ class BodyState:
     view: Callable[[ast.expr], ArrayPart | None]
 
     def __init__(
-        self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt], *, checks_lengths: bool = False
+        self,
+        names: Scope,
+        known: LaunchFacts,
+        body: Sequence[ast.stmt],
+        live: Iterable[str],
+        *,
+        checks_lengths: bool,
     ) -> None:
-        self.names, self._known = names, known
+        self.names, self._known, self._live = names, known, frozenset(live)
         self.lengths = EqualLengths(self._of_launch, are_checked=checks_lengths)
         self.numbers = known.numbers
         self.arrays = dict(known.arrays)
@@ -285,12 +291,17 @@ class BodyState:
 
     def take_assignment(self, name: str, value: ast.expr) -> None:
         """Note what a variable of the source is assigned, if it has no other value."""
-        if self.assignments[name] == 1 and name not in self._known.integers:
+        if self.assignments[name] == 1 and name not in self._live:
             self.lengths.values[name] = value
 
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""
         self.made.setdefault(name, []).append(value)
+        self.put([assignment(name, value)], value)
+        return variable(name)
+
+    def started(self, name: str, value: ast.expr) -> ast.expr:
+        """The variable `name`, which gets other values afterwards, assigned before the statement."""
         self.put([assignment(name, value)], value)
         return variable(name)
 

@@ -62,7 +62,7 @@ def fill(
 def flat(state: BodyState, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
     """An array of rank 1 with the elements of rows that there are, in C order, and their number."""
     name, count = like(state, rows, node, is_flat=True), state.new("n")
-    state.assigned(count, ast.Constant(0))
+    state.started(count, ast.Constant(0))
     text = "ARRAY[COUNT] = X\nCOUNT += 1"
     state.put_loops(
         rows.shape, node, lambda at: statements(text, ARRAY=name, COUNT=count, X=rows.element(at)), rows.mask

@@ -134,7 +134,7 @@ def run(
 ) -> None:
     """Running sums or products of rows of rank 1, each stored to what `target`, of an extent, gives for its index."""
     total, at = state.new("r"), variable(state.new("k"))
-    state.assigned(total, start_of_sum(state, rows, name.replace("cum", "")))
+    state.started(total, start_of_sum(state, rows, name.replace("cum", "")))
     text = f"for AT in range(LENGTH):\n    TOTAL {_OPERATIONS[name]}= ELEMENT\n    TARGET = TOTAL"
     state.put(
         text, node, AT=at.id, LENGTH=rows.lengths[0], TOTAL=total, ELEMENT=rows.element([at]), TARGET=target([at])

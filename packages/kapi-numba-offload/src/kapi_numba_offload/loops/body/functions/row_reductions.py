@@ -152,7 +152,7 @@ def _loop(state: BodyState, rows: Rows, node: ast.expr, text: str, **starts: ast
     """A loop over all elements that does what `text` says, and the first of the variables that it begins with."""
     names = {name: state.new("r") for name in starts}
     for name, start in starts.items():
-        state.assigned(names[name], ast.copy_location(start, node))
+        state.started(names[name], ast.copy_location(start, node))
     own = state.new("e")
 
     def update(at: list[ast.expr]) -> list[ast.stmt]:
