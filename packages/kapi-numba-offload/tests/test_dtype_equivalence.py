@@ -8,7 +8,7 @@ import pytest
 from numba import prange
 
 from kapi_numba_offload.frontend.context_arguments import on_device_type
-from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction
 from kapi_numba_offload.libraries.installed import library_named
 
 NARROW = ("bool", "uint8", "int16", "int32", "float32")
