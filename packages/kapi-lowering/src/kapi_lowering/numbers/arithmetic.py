@@ -304,7 +304,7 @@ def _float_modulo(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, righ
 @_binary(operator.pow, types.Float)
 @_in_float32
 def _float_power(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    """By products where the exponent is known to be 3 or 4; LLVM itself squares."""
+    """Products where the exponent is known to be 3 or 4; LLVM itself squares."""
     power = call_intrinsic(builder, "pow", [left, right])
     is_known, square = is_constant(builder, right), builder.fmul(left, left)
     for exponent, factor in ((3, left), (4, square)):
