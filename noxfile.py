@@ -95,7 +95,7 @@ BUDGETS = {
 # Seconds after which a session of `tests` is ended: twice what the longest takes.
 LIMIT = 40 * 60
 # Tests that are the same functions for many dtypes, each compiled anew: by day one in so many of their parameters.
-SAMPLED_BY_DAY = {"kapi-numba-offload": "2"}
+SAMPLED_BY_DAY = {"kapi-numba-offload": "3"}
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
     "random-kernels": ["tests/integration/test_random_kernels.py"],
