@@ -17,7 +17,7 @@ import pytest
 
 import kapi_sim
 from kapi_sim import ForkError, forks
-from kapi_sim.instrument import rewrite
+from kapi_sim.instrument import instrumented_kernel
 
 
 def count(item, array):
@@ -228,7 +228,7 @@ def test_threads_that_work_all_the_time_let_forks_through():
 
 def test_child_simulates_though_another_thread_was_reading_a_kernel():
     def read(began):
-        with rewrite._PARSING:
+        with instrumented_kernel._PARSING:
             began.set()
             done.wait()
 

@@ -19,13 +19,13 @@ import numpy as np
 
 import kapi_runtime
 import kapi_sim
-import kapi_sim.instrument.rewrite
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.groups import combined
 from compositions.kinds import ITEMS, inputs, prelude
 from compositions.reference import compiled, converted, updated
 from compositions.statements import Statement, environments
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.instrument import instrumented_kernel
 
 __all__ = ["Batch", "Outcome"]
 
@@ -266,13 +266,13 @@ class Batch:
         given = self._given(chosen, parameters, wanted)
         function, _ = self._function(source, kapi_sim, note=note, Exception=Exception)
         # A kernel has no `try`; here it stands around what the kernel has, which was checked before.
-        found, kapi_sim.instrument.rewrite.find_problems = kapi_sim.instrument.rewrite.find_problems, lambda *_: []
+        found, instrumented_kernel.find_problems = instrumented_kernel.find_problems, lambda *_: []
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
         finally:
-            kapi_sim.instrument.rewrite.find_problems = found
+            instrumented_kernel.find_problems = found
         for number in chosen:
             # What a part raises, the statement raises where it comes to the part.
             for part in self.statements[number].parts:
@@ -288,8 +288,8 @@ class Batch:
         """Without the statements that the simulator's check of the source refuses."""
         source, _, statements_of = self.written(chosen, is_guarded=False)
         function, filename = self._function(source, kapi_sim)
-        tree = kapi_sim.instrument.rewrite.parse_function(function)
-        for problem in kapi_sim.instrument.rewrite.find_problems(tree, function, True):
+        tree = instrumented_kernel.parse_function(function)
+        for problem in instrumented_kernel.find_problems(tree, function, True):
             line = int(problem.removeprefix(filename + ":").split(":")[0])
             outcome.refused |= dict.fromkeys(statements_of.get(line, ()), problem)
         return [number for number in chosen if number not in outcome.refused]

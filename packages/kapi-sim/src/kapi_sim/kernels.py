@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
-from kapi_sim.instrument.rewrite import Instrumented
+from kapi_sim.instrument.instrumented_kernel import InstrumentedKernel
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchables.declared_signatures import Signature
 from kapi_sim.language.launchables.graph import (
@@ -58,7 +58,7 @@ class Kernel(Launchable):
         signatures: tuple[Signature, ...] = (),
     ) -> None:
         super().__init__(py_func, options, signatures)
-        self.instrumented = Instrumented(py_func)
+        self.instrumented = InstrumentedKernel(py_func)
         remember_source(py_func)
 
     def __reduce__(self) -> tuple[Any, ...]:

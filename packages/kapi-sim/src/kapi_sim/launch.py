@@ -33,8 +33,8 @@ from kapi_sim.errors import (
     UninitializedReadError,
 )
 from kapi_sim.instrument.instrumented_function import Compiled
+from kapi_sim.instrument.instrumented_kernel import InstrumentedKernel
 from kapi_sim.instrument.launch_bindings import hooks_of, words_of
-from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.misused_intrinsics import describe_misuse
 from kapi_sim.items.operand_errors import error_of_operation
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
@@ -85,7 +85,7 @@ _NOTHING = nullcontext()
 
 
 def execute(
-    kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...], options: KernelOptions = _NO_OPTIONS
+    kernel: InstrumentedKernel, space: Range | NdRange, args: tuple[Any, ...], options: KernelOptions = _NO_OPTIONS
 ) -> None:
     """Run `kernel` over `space` as the current settings say.
 
@@ -191,7 +191,7 @@ def _is_worth_a_proof(work_items: int, settings: Settings, recorder: TraceRecord
 
 
 def _prepare(
-    kernel: Instrumented,
+    kernel: InstrumentedKernel,
     space: Range | NdRange,
     names: list[str],
     args: tuple[Any, ...],
@@ -254,14 +254,14 @@ def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelO
     return max((size for size in sizes if size <= space.local_range.size), default=min(sizes))
 
 
-def _recorder(trace: Trace, kernel: Instrumented, clock: ScheduleState) -> TraceRecorder:
+def _recorder(trace: Trace, kernel: InstrumentedKernel, clock: ScheduleState) -> TraceRecorder:
     from kapi_sim.memory.recorder import TraceRecorder
 
     return TraceRecorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
 
 
 def _run(
-    kernel: Instrumented,
+    kernel: InstrumentedKernel,
     compiled: Compiled,
     space: Range | NdRange,
     bound: Bound,
@@ -315,7 +315,7 @@ def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
     return counting(compiled.without_source, bound.spin_limit)
 
 
-def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
+def _complete(error: Exception, kernel: InstrumentedKernel, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
     if isinstance(error, SpinningError):
         found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.repeats_state, error.factor)
@@ -406,7 +406,7 @@ def _user_site(error: Exception) -> SourceLocation | None:
 
 def _compare(
     run: Callable[[Order], None],
-    kernel: Instrumented,
+    kernel: InstrumentedKernel,
     bound: Bound,
     settings: Settings,
     seeds: tuple[int | None, ...],
@@ -439,7 +439,7 @@ def _compare(
 
 
 def _note_difference(
-    kernel: Instrumented,
+    kernel: InstrumentedKernel,
     bound: Bound,
     settings: Settings,
     different: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],

@@ -1,4 +1,4 @@
-"""The tree transformation behind `kapi_sim.instrument.rewrite`."""
+"""The tree transformation behind `kapi_sim.instrument.instrumented_kernel`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from kapi_sim.checks.call_paths import DEVICE
 from kapi_sim.instrument.added_statements import mark_lines
 from kapi_sim.instrument.arithmetic_rewriter import names_of_truths
-from kapi_sim.instrument.convergence_rewriter import ConvergenceRewriter, identifier, members_of
+from kapi_sim.instrument.barrier_rewriter import BarrierRewriter, identifier, members_of
 from kapi_sim.instrument.join_points import JoinPoints
 from kapi_sim.instrument.mixed_types import CHECK_JOIN
 from kapi_sim.instrument.negative_indices import with_indices_from_end
@@ -51,7 +51,7 @@ _OF_THE_LAUNCH = {
 _OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 
 
-class Rewriter(ConvergenceRewriter):
+class Rewriter(BarrierRewriter):
     """Rewrites the tree of one function."""
 
     def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:

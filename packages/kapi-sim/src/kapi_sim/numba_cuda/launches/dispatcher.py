@@ -16,7 +16,7 @@ import numpy as np
 
 from kapi_sim.checks.marked_uninitialised import Uninitialised
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
-from kapi_sim.instrument.rewrite import Instrumented
+from kapi_sim.instrument.instrumented_kernel import InstrumentedKernel
 from kapi_sim.language.intrinsics.index_space import NdRange
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.launch import execute
@@ -85,7 +85,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         self._is_list = is_list
         self._device = bool(options.get("device"))
         self.extensions: list[Any] = list(options.get("extensions") or ())
-        self._instrumented: Instrumented | None = None
+        self._instrumented: InstrumentedKernel | None = None
         self._twin: Dispatcher | None = None
         self._compiled: dict[tuple[Kind, ...], CallGraph] = {}
         self._require_declared()
@@ -240,7 +240,7 @@ class Dispatcher(DeviceFunction[..., Any]):
             refuse("CPointer")
         function = self.twin.py_func
         if self._instrumented is None:
-            self._instrumented = Instrumented(function, CUDA)
+            self._instrumented = InstrumentedKernel(function, CUDA)
         for extension in reversed(self.extensions):
             prepared = (extension.prepare_args(None, value, stream=0, retr=[]) for value in args)
             args = tuple(value for _, value in prepared)

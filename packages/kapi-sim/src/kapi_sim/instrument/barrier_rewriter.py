@@ -35,7 +35,7 @@ from kapi_sim.memory.infinite_loops import LOOP_NUMBER, spin
 from kapi_sim.numbers.attributes import unpack_each
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 
-__all__ = ["Callees", "ConvergenceRewriter", "identifier", "members_of"]
+__all__ = ["Callees", "BarrierRewriter", "identifier", "members_of"]
 
 _SHORT = 10_000
 """A range of fewer iterations needs no check."""
@@ -69,7 +69,7 @@ class Callees(Protocol):
         ...
 
 
-class ConvergenceRewriter(ArithmeticRewriter):
+class BarrierRewriter(ArithmeticRewriter):
     """Rewrites the convergence points, loops and local functions of one function.
 
     - `function`: whose closure and globals the names are looked up in.

@@ -46,13 +46,13 @@ from kapi_sim.numbers.fitting import settle_tests
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
-__all__ = ["Instrumented"]
+__all__ = ["InstrumentedKernel"]
 
 _PARSING = reinit_after_fork(allocate_lock())
 """Held while source is parsed and compiled."""
 
 
-class Instrumented:
+class InstrumentedKernel:
     """A kernel's rewritten forms, made when first asked for and kept."""
 
     __slots__ = ("_compiled", "dialect", "py_func")
