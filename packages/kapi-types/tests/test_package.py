@@ -50,7 +50,7 @@ def test_import_brings_no_device_library():
 def test_readers_of_arrays_are_imported_without_numba():
     """Launches of compiled kernels and the host API of kapi-runtime import them."""
     program = (
-        "import sys, kapi_types.usm.structures, kapi_types.device_arrays.libraries;"
+        "import sys, kapi_types.usm.structures, kapi_types.usm.queue_waits, kapi_types.device_arrays.libraries;"
         "print({'numba', 'llvmlite'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kapi_types import EventType, QueueType
-from kapi_types.usm import views
+from kapi_types.usm import queue_waits
 
 pytestmark = pytest.mark.usefixtures("registered")
 
@@ -99,7 +99,7 @@ def test_queue_of_an_array_raises_what_the_array_raises(usm_array):
 def test_queue_of_no_array_says_where_to_ask():
     """Numba's parallel loops hand on an array's memory without the array, and raise this in the loop."""
     with pytest.raises(RuntimeError, match="queue of an array must be asked for outside of parallel loops, got"):
-        views.queue_of(None)
+        queue_waits.queue_of(None)
 
 
 def test_wait_waits(queue_class, event_class):

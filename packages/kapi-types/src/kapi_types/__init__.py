@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
     from kapi_types.signatures import parse_signature
     from kapi_types.usm.boxing import SyclObjectModel, UsmArrayModel
-    from kapi_types.usm.queue import EventType, QueueType
+    from kapi_types.usm.queue_types import EventType, QueueType
     from kapi_types.usm.typeof import typeof_usm_array
     from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, is_usm_array, usm_kind
     from kapi_types.usm.views import UsmView
@@ -83,7 +83,7 @@ _MODULES = (
     "kapi_types.kernel_api",
     "kapi_types.signatures",
     "kapi_types.usm.boxing",
-    "kapi_types.usm.queue",
+    "kapi_types.usm.queue_types",
     "kapi_types.usm.typeof",
     "kapi_types.usm.usm_array",
     "kapi_types.usm.views",

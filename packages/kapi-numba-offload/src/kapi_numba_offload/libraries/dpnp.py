@@ -22,8 +22,8 @@ from kapi_numba_offload.libraries.usm_pool import memory_for
 from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_runtime.sycl.programs.work_group_size import rounded_range
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.queue_waits import finish
 from kapi_types import array_fields
+from kapi_types.usm.queue_waits import finish
 
 __all__ = ["DpnpLibrary"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
 from kapi_numba_offload.libraries.installed import library_names
 from kapi_numba_offload.run.launch_record import KernelLaunch
-from kapi_sim.queue_waits import finish
+from kapi_types.usm.queue_waits import finish
 
 __all__ = ["PartWork", "is_timed", "outcome_of", "timed", "timing"]
 

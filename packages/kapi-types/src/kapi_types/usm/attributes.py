@@ -11,9 +11,9 @@ from kapi_types._numba_compat import cgutils, types
 from kapi_types.device_arrays.boxing import python_function
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.host_access import refuse_allocation
-from kapi_types.usm import views
+from kapi_types.usm import queue_waits
 from kapi_types.usm.boxing import UsmArrayModel
-from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
+from kapi_types.usm.queue_types import EventType, QueueType, SyclObjectType
 from kapi_types.usm.usm_array import UsmArrayType
 
 __all__: list[str] = []
@@ -47,7 +47,7 @@ def _queue_of(typing_context: Any, array: UsmArrayType) -> Any:
         parent = builder.extract_value(arguments[0], model.position("parent"))
         with _Python(context, builder) as python:
             has_parent = cgutils.is_not_null(builder, parent)
-            queue = python.call(views.queue_of, builder.select(has_parent, parent, python.api.borrow_none()))
+            queue = python.call(queue_waits.queue_of, builder.select(has_parent, parent, python.api.borrow_none()))
             proxy = cgutils.create_struct_proxy(QueueType())(context, builder)
             proxy.meminfo = python.api.nrt_meminfo_new_from_pyobject(builder.bitcast(queue, cgutils.voidptr_t), queue)
             proxy.object = queue

@@ -16,8 +16,8 @@ from numba.extending import NativeValue, box, models, register_model, unbox
 from kapi_types._numba_compat import as_dtype, cgutils, types
 from kapi_types.device_arrays.boxing import ArrayValue, python_function
 from kapi_types.device_arrays.data_models import DeviceArrayModel
-from kapi_types.usm import views
-from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
+from kapi_types.usm import queue_waits, views
+from kapi_types.usm.queue_types import EventType, QueueType, SyclObjectType
 from kapi_types.usm.structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses
 from kapi_types.usm.usm_array import UsmArrayType
 
@@ -63,7 +63,7 @@ def unbox_usm_array(type_: UsmArrayType, obj: Any, c: Any) -> NativeValue:
 
     if type_.is_host_accessible:
         with builder.if_then(builder.not_(builder.load(failed)), likely=True):
-            waited = array.call(views.wait_for, obj)
+            waited = array.call(queue_waits.wait_for, obj)
             with builder.if_then(array.is_result(waited, failed), likely=True):
                 pyapi.decref(waited)
 

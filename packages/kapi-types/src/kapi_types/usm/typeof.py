@@ -11,7 +11,7 @@ from kapi_types._numba_compat import Purpose, errors
 from kapi_types.arrays import array_of_numbers
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.typeof import quick_typeof, typeof_library_array
-from kapi_types.usm.queue import SyclObjectType, sycl_object_type
+from kapi_types.usm.queue_types import SyclObjectType, sycl_object_type
 from kapi_types.usm.structures import learn, struct_key
 from kapi_types.usm.usm_array import UsmArrayType, array_fields, is_usm_array, is_usm_array_class, usm_kind
 

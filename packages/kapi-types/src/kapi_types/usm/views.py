@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.queue_waits import finish
 from kapi_types.device_arrays.views import elements_of, host_numbers, is_all_of
+from kapi_types.usm.queue_waits import queue_of
 from kapi_types.usm.usm_array import array_fields
 
-__all__ = ["UsmView", "host_fields", "queue_of", "view_of", "wait_for"]
+__all__ = ["UsmView", "host_fields", "view_of"]
 
 
 class UsmView:
@@ -93,26 +93,3 @@ def _view_of_dpnp(
 def host_fields(array: Any, rank: int) -> tuple[int, ...]:
     """The fields of an array that compiled code reads by its protocol; see `host_numbers`."""
     return host_numbers(array_fields(array), rank)
-
-
-def queue_of(array: Any) -> Any:
-    """The queue of an array: its attribute `sycl_queue` where it has one, else what the protocol names.
-
-    Raises `RuntimeError` if compiled code asks on behalf of an array that it has lost track of, as Numba's parallel
-    loops have.
-    """
-    if array is None:
-        raise RuntimeError("queue of an array must be asked for outside of parallel loops, got an array inside of one")
-    try:
-        return array.sycl_queue
-    except AttributeError:
-        return array_fields(array).owner
-
-
-def wait_for(array: Any) -> None:
-    """Wait until nothing that was submitted to the array's queue is left, so that the host may touch its memory.
-
-    What the protocol names may be no queue, but a context, a text or a capsule; then there is nothing to wait for, and
-    the library that made the array has to see to it.
-    """
-    finish(queue_of(array))

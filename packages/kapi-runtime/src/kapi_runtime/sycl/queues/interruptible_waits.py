@@ -6,7 +6,7 @@ waits: there a kernel of 70 ms takes 140 ms.  So the main thread, the only one t
 thread of this module, which waits inside of the driver.  Handing that over costs some tens of microseconds, so
 launches whose like were short before are waited for directly: Ctrl-C is heard after them, and that is soon.
 
-A queue is finished by one thread at a time, as `kapi_sim.queue_waits` says.
+A queue is finished by one thread at a time, as `kapi_types.usm.queue_waits` says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.sycl.devices.fork_check import require_no_fork
-from kapi_sim.queue_waits import finish
+from kapi_types.usm.queue_waits import finish
 
 __all__ = ["Pace", "wait_for"]
 

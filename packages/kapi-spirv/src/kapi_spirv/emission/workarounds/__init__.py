@@ -42,7 +42,7 @@ Without a workaround:
   driver's compiler.  Either part alone runs.
 - Two threads that call ``clFinish`` on one out-of-order queue: 8 of 10 runs of eight threads with 1,500 waits each
   ended by a segmentation fault; with a marker without events 6 of 10; with a barrier, or its event, none; one thread
-  that finishes and three that launch, none of 12.  Hence `kapi_sim.queue_waits`.
+  that finishes and three that launch, none of 12.  Hence `kapi_types.usm.queue_waits`.
 - Kernels stay in the driver's memory until the process ends: 2,000 random kernels took 3.5 GB, so long tests run in
   several processes.
 - A barrier two calls deep lets one vector pass.  Functions with barriers are inlined (`called_barriers`), and so are
