@@ -10,7 +10,7 @@ import pytest
 from kapi_sim import numba_cuda as cuda
 from kapi_sim.errors import DtypeError, KernelCompilationError, KernelLaunchError
 from kapi_sim.numba_cuda import types
-from kapi_sim.numba_cuda.launches.declared_signatures import declared_signature
+from kapi_sim.numba_cuda.launches.launch_signatures import declared_signature
 from kapi_sim.numba_cuda.static_types.conversions import Grade, best_overloads, grade_of
 from kapi_sim.numba_cuda.static_types.kinds import Array, Number, Optional, Text, Tuple
 from kapi_sim.numba_cuda.static_types.type_spellings import kind_of_type

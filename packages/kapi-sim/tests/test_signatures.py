@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.language.launchables.signatures import parameter_type, parameter_types
+from kapi_sim.language.launchables.signature_parser import parameter_type, parameter_types
 from kapi_sim.testing.reports import raises
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kapi_types.arrays import ArrayType, array_type
     from kapi_types.device_arrays.device_array import DeviceArrayType
     from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
-    from kapi_types.signatures import parse_signature
+    from kapi_types.numba_signatures import parse_signature
     from kapi_types.usm.boxing import SyclObjectModel, UsmArrayModel
     from kapi_types.usm.queue_types import EventType, QueueType
     from kapi_types.usm.typeof import typeof_usm_array
@@ -81,7 +81,7 @@ _MODULES = (
     "kapi_types.arrays",
     "kapi_types.device_arrays.device_array",
     "kapi_types.kernel_api",
-    "kapi_types.signatures",
+    "kapi_types.numba_signatures",
     "kapi_types.usm.boxing",
     "kapi_types.usm.queue_types",
     "kapi_types.usm.typeof",

@@ -29,7 +29,7 @@ from kapi_types import ArrayType, ItemType, NdItemType
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing import describe_problems
 from kapi_types.kernel_typing.rules.tuples import tuple_like
-from kapi_types.signatures import parse_signature
+from kapi_types.numba_signatures import parse_signature
 
 __all__ = ["compiled_function", "compiled_kernel"]
 

@@ -33,7 +33,7 @@ from kapi_sim.language.launchables.declared_signatures import Signature, array_p
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch, require_index_space
 from kapi_sim.language.launchables.launchable import decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
-from kapi_sim.language.launchables.signatures import ParameterType
+from kapi_sim.language.launchables.signature_parser import ParameterType
 from kapi_sim.log import launches
 from kapi_sim.tracebacks import shorten
 

@@ -12,7 +12,7 @@ import numpy as np
 from kapi_sim import DtypeError, KernelCompilationError
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.language.intrinsics.memory import is_kernel_dtype
-from kapi_sim.language.launchables.signatures import parameter_type
+from kapi_sim.language.launchables.signature_parser import parameter_type
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["WORDS", "DeclaredParameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]

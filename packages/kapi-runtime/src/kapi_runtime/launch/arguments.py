@@ -20,7 +20,7 @@ from kapi_sim.language.array_memory import ArrayFields, c_strides, is_masked
 from kapi_sim.language.integers import require_64_bits
 from kapi_sim.language.intrinsics.records import members_of
 from kapi_sim.language.launchables.declared_signatures import Signature
-from kapi_sim.language.launchables.signatures import ParameterType
+from kapi_sim.language.launchables.signature_parser import ParameterType
 
 __all__ = ["Arguments", "launch_queue", "placeholders", "read_arguments", "typed_arguments"]
 

@@ -20,7 +20,7 @@ from kapi_sim.language.launchables.declared_signatures import (
     described_value,
     signatures_of,
 )
-from kapi_sim.language.launchables.signatures import ParameterType, parameter_type
+from kapi_sim.language.launchables.signature_parser import ParameterType, parameter_type
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
 

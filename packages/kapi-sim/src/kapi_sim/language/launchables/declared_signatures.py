@@ -17,7 +17,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.intrinsics.memory import AddressSpace, LocalAccessor, is_kernel_dtype
-from kapi_sim.language.launchables.signatures import ParameterType, parameter_type, parameter_types
+from kapi_sim.language.launchables.signature_parser import ParameterType, parameter_type, parameter_types
 from kapi_sim.short_repr import short_repr
 
 __all__ = [

@@ -21,7 +21,7 @@ from kapi_sim.language.launchables.declared_signatures import (
 )
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch, require_index_space
-from kapi_sim.language.launchables.signatures import ParameterType
+from kapi_sim.language.launchables.signature_parser import ParameterType
 from kapi_sim.language.launchables.specialization import specialized, split_arguments
 from kapi_sim.language.launchables.tuning import Candidate, Tuning, candidates_of
 from kapi_sim.language.usm_protocol import is_usm_array, protocol_fields

@@ -8,8 +8,8 @@ from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.launchables.device_function import DeviceFunction
-from kapi_sim.numba_cuda.launches.declared_signatures import declared_signature, is_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numba_function
+from kapi_sim.numba_cuda.launches.launch_signatures import declared_signature, is_signature
 from kapi_sim.numba_cuda.static_types.kinds import Declared, SignatureError
 from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.short_repr import short_repr

@@ -18,7 +18,7 @@ from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.memory.declared_types import ENTER, convert_around
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.inference.call_graph import taken_by
-from kapi_sim.numba_cuda.launches.declared_signatures import to_number
+from kapi_sim.numba_cuda.launches.launch_signatures import to_number
 from kapi_sim.numba_cuda.static_types.conversions import best_overloads, grade_of
 from kapi_sim.numba_cuda.static_types.kinds import (
     EITHER,

@@ -28,9 +28,9 @@ from kapi_sim.numba_cuda.inference.call_graph import CallGraph, calling
 from kapi_sim.numba_cuda.inference.checking import require_compilable
 from kapi_sim.numba_cuda.launches.captured_values import frozen
 from kapi_sim.numba_cuda.launches.configurations import ConfigurationError, LaunchConfiguration, dimensions
-from kapi_sim.numba_cuda.launches.declared_signatures import prepared_arguments
 from kapi_sim.numba_cuda.launches.device_signatures import converting, declare_types
 from kapi_sim.numba_cuda.launches.dialect import CUDA
+from kapi_sim.numba_cuda.launches.launch_signatures import prepared_arguments
 from kapi_sim.numba_cuda.static_types.kinds import Declared, Kind, Nothing, SignatureError
 from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 from kapi_sim.numba_cuda.threads.running import configured, is_running

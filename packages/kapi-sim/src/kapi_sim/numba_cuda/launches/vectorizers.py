@@ -11,8 +11,8 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
-from kapi_sim.numba_cuda.launches.declared_signatures import declared_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
+from kapi_sim.numba_cuda.launches.launch_signatures import declared_signature
 from kapi_sim.numba_cuda.static_types.kinds import Array, Kind, Number
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.settings.simulation_report import LaunchRecord

@@ -13,7 +13,7 @@ from kapi_sim.language.launchables.declared_signatures import (
     described_type,
     signatures_of,
 )
-from kapi_sim.language.launchables.signatures import ParameterType
+from kapi_sim.language.launchables.signature_parser import ParameterType
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import problem_at

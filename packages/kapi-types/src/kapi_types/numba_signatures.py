@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi_sim import AddressSpace
-from kapi_sim.language.launchables.signatures import ParameterType, parameter_types
+from kapi_sim.language.launchables.signature_parser import ParameterType, parameter_types
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, ItemType, NdItemType
@@ -20,7 +20,7 @@ def parse_signature(signature: str) -> tuple[types.Type, ...]:
     Parameters
     ----------
     signature : str
-        As `kapi_sim.language.launchables.signatures.parameter_types` takes it.
+        As `kapi_sim.language.launchables.signature_parser.parameter_types` takes it.
 
     Returns
     -------
