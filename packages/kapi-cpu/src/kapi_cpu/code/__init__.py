@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_cpu.code.atomic_operations import atomic_load, atomic_store, atomic_update, compare_exchange, fence
+from kapi_cpu.code.atomic_instructions import atomic_load, atomic_store, atomic_update, compare_exchange, fence
 from kapi_cpu.code.entry import begin_entry, finish_entry
 from kapi_cpu.code.group_operations import barrier, broadcast, combine, shuffle, vote
 from kapi_cpu.code.library import library_call, print_formatted, text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_ptx.code.atomic_operations import atomic_load, atomic_store, atomic_update, compare_exchange
+from kapi_ptx.code.atomic_instructions import atomic_load, atomic_store, atomic_update, compare_exchange
 from kapi_ptx.code.entry import begin_entry, finish_entry
 from kapi_ptx.code.group_operations import broadcast, shuffle, vote
 from kapi_ptx.code.library import library_call, print_formatted, text

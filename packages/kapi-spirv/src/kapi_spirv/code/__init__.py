@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_spirv.code.atomic_operations import atomic_load, atomic_store, atomic_update, compare_exchange
+from kapi_spirv.code.atomic_instructions import atomic_load, atomic_store, atomic_update, compare_exchange
 from kapi_spirv.code.builtins import call_builtin as library_call
 from kapi_spirv.code.entry import begin_entry, finish_entry, linear_groups
 from kapi_spirv.code.group_operations import broadcast, combine, shuffle, vote
