@@ -54,7 +54,7 @@ HOST_MODULES = (
 BROUGHT = """
 import importlib, sys
 def brought():
-    allowed = ("kapi_types", "kapi_types.usm", "kapi_types.usm.structures")
+    allowed = ("kapi_types", "kapi_types.usm", "kapi_types.usm.queue_waits", "kapi_types.usm.structures")
     return [
         name
         for name in sys.modules
