@@ -112,6 +112,8 @@ def test_reductions_have_the_librarys_dtypes(library, differences, words):
     """Over all elements and along axes, of every dtype."""
     module, rules, _, types = operands(library, differences)
     for name in FUSED_REDUCTIONS:
+        if name in ("argmax", "argmin") and isinstance(words.get("axis"), tuple):
+            continue  # a position is along one axis
         for dtype in DTYPES:
             array = module.ones((1, 1), dtype=dtype)
             expected = getattr(module, name)(array, **words).dtype

@@ -500,7 +500,7 @@ def spin(item: kapi.Item, values, rounds):
 
 values = np.ones(100_000)
 spin[values.size](values, 1)
-native, offer = launch.native_functions(), launch.pool.offer
+native, offer = launch.native_functions(), launch.thread_pool.offer
 interrupts = [KeyboardInterrupt]
 
 def share(code, packed, record, shared, patience):
@@ -515,7 +515,7 @@ def offer_later(work, count):
         offer(work, count)
 
 launch.native_functions = lambda: types.SimpleNamespace(advance=native.advance, share=share)
-launch.pool = types.SimpleNamespace(offer=offer_later)
+launch.thread_pool = types.SimpleNamespace(offer=offer_later)
 launch._SLEEPS_AFTER = launch._FOREVER  # a slow machine's main thread works, too
 values[...] = 1
 try:

@@ -28,6 +28,7 @@ _REFUSED = {
 }
 _STATEMENTS: dict[type[Any], Finding] = {
     ir.EnterWith: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
+    ir.Del: Finding("del-in-kernel", "kernels have no del: leave it out"),
     ir.DelAttr: Finding("del-in-kernel", "kernels have no del: leave it out"),
     ir.DelItem: Finding("del-in-kernel", "kernels have no del: leave it out"),
 }

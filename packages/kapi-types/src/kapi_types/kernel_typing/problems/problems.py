@@ -197,7 +197,7 @@ def spell_type(type_: Any) -> str:
     if isinstance(type_, types.NumberClass):
         return f"numpy.{type_.instance_type}"
     if isinstance(type_, types.DType):
-        return f"dtype {type_.dtype}"
+        return f"dtype {spell_type(type_.dtype)}"
     if isinstance(type_, types.BoundFunction):
         return f"method {type_.typing_key}"
     if isinstance(type_, types.Function):
