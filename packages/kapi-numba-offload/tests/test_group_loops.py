@@ -278,3 +278,61 @@ def test_lengths_that_elements_decide_are_as_in_numpy(function):
     else:
         numba.njit(function)(*given, 4)
         np.testing.assert_allclose(dpnp.asnumpy(given[0]), p, rtol=1e-11)
+
+
+def last_sum(p, b, n):
+    s = 1.5
+    for k in range(n):
+        s = np.sum(p[:-1, k]) * 0.05 + k
+    return (s,)
+
+
+def last_of_two(p, b, n):
+    s, t = 1.5, 2.0
+    for k in range(n):
+        s = np.max(b[k]) - s * 0
+        if k % 2 == 0:
+            t = np.min(p[k]) + 1
+    return s, t
+
+
+def last_of_inner(p, b, n):
+    s, m = 1.5, 0
+    for k in range(n):
+        for i in range(1, n):
+            s = np.sum(p[i]) - np.sum(b[k])
+            m += 1
+    return s, m
+
+
+@pytest.mark.parametrize("times", [0, 1, 40])
+@pytest.mark.parametrize("function", [last_sum, last_of_two, last_of_inner])
+def test_numbers_that_iterations_assign_are_those_of_the_last_one(function, times, launches):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(2)]
+    found = numba.njit(function)(*map(dpnp.asarray, arrays), times)
+    np.testing.assert_allclose(found, function(*arrays, times), rtol=1e-11)
+
+
+def largest_inside(p, b, n):
+    s = 0.0
+    for _ in range(n):
+        p[:] = p * 0.5
+        s += np.max(p[1:-1])
+    return s
+
+
+def place_of_the_least(p, b, n):
+    place = 0
+    for _ in range(n):
+        p[:] = p * 0.5
+        place = np.argmin(p[2:])
+    return place
+
+
+@pytest.mark.parametrize("function", [largest_inside, place_of_the_least])
+def test_extrema_of_no_element_are_an_error(function):
+    p = RANDOM.random((2, COLUMNS))
+    with pytest.raises(ValueError, match="empty|zero-size"):
+        function(p, p, 40)
+    with pytest.raises(ValueError, match="empty|zero-size"):
+        numba.njit(function)(dpnp.asarray(p), dpnp.asarray(p), 40)

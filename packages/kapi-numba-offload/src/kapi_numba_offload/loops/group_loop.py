@@ -197,7 +197,8 @@ class GroupLoop:
     def _lower(self, known: LaunchFacts) -> _Lowered | str:
         functions = LoopFunctions(self.function, self.names, self.syntax)
         body, arrays = functions.lowered_body(known, has_numba_floats=self.numba_types), known.group
-        together = group_body(body.statements, functions.value_of(body.outside), (), is_inward=False)
+        value_of, left = functions.value_of(body.outside), self.syntax.reductions
+        together = group_body(body.statements, value_of, left, is_inward=False)
         if together is None or arrays is None:
             return "its statements are in no order that a group has"
         stored = tuple(at for at, name in enumerate(self.syntax.captured) if name in together.stored)

@@ -13,7 +13,7 @@ from kapi_numba_offload.loops.body.group_arrays import GroupArrays, Resolved
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent
 
-__all__ = ["require_equal", "within", "invariant"]
+__all__ = ["invariant", "require_elements", "require_equal", "within"]
 
 
 def invariant(state: BodyState, node: ast.expr) -> ast.expr | None:
@@ -64,6 +64,17 @@ def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, othe
         raise NotInKernelError("operands whose lengths the launch does not tell", node)
     for first, second in pairs:
         group.require("A == B", A=first, B=second)
+
+
+def require_elements(state: BodyState, shape: Sequence[Extent], node: ast.AST) -> None:
+    """Require of the launch of a group that an array has elements in all iterations."""
+    if state.group is None:
+        return
+    for each in shape:
+        least = _least(state, each.length)
+        if least is None:
+            raise NotInKernelError("an array of which the launch does not tell that it has elements", node)
+        state.group.require("A > 0", A=least)
 
 
 def within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -> ast.expr:

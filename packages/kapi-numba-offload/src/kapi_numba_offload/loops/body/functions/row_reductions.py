@@ -13,7 +13,7 @@ from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
-from kapi_numba_offload.loops.body.launch_conditions import require_equal
+from kapi_numba_offload.loops.body.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
@@ -135,6 +135,7 @@ def _extremum(order: str, others: str, then: str = "") -> Callable[[BodyState, R
     """The least or largest element; `others` is the condition by which one of no order takes its place."""
 
     def made(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+        require_elements(state, rows.shape, node)
         text = f"X = ELEMENT\nif X {order} BEST or {others}:\n    BEST = X\n    {then}"
         starts = {"RESULT": ast.Constant(0)} if then else {}
         return _loop(state, rows, node, text, **starts, BEST=rows.first)

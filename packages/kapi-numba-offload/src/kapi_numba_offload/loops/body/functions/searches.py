@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.analysis.syntax import expression, variable
 from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
-from kapi_numba_offload.loops.body.launch_conditions import require_equal
+from kapi_numba_offload.loops.body.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
@@ -142,6 +142,7 @@ def _interp(state: BodyState, given: Mapping[str, ast.expr], node: ast.Call) -> 
     heights = state.rows(given["fp"]) if "fp" in given else None
     if row is None or value is None or heights is None or len(heights.shape) != 1 or heights.mask is not None:
         return None
+    require_elements(state, row.shape, node)
     require_equal(state, row.shape, heights.shape, node, "xp and fp of np.interp must have the same length")
     value = state.kept(_as_float(value))
     length = state.frozen(row.lengths[0])
