@@ -321,18 +321,41 @@ def largest_inside(p, b, n):
     return s
 
 
-def place_of_the_least(p, b, n):
-    place = 0
+def index_of_the_least(p, b, n):
+    index = 0
     for _ in range(n):
         p[:] = p * 0.5
-        place = np.argmin(p[2:])
-    return place
+        index = np.argmin(p[2:])
+    return index
 
 
-@pytest.mark.parametrize("function", [largest_inside, place_of_the_least])
+@pytest.mark.parametrize("function", [largest_inside, index_of_the_least])
 def test_extrema_of_no_element_are_an_error(function):
     p = RANDOM.random((2, COLUMNS))
     with pytest.raises(ValueError, match="empty|zero-size"):
         function(p, p, 40)
     with pytest.raises(ValueError, match="empty|zero-size"):
         numba.njit(function)(dpnp.asarray(p), dpnp.asarray(p), 40)
+
+
+def expression_of_before(p, b, n):
+    made = b.copy()
+    for k in range(n):
+        p[1] += made[0] * 0.5
+        made = b * 0.5 + k
+
+
+def number_of_before(p, b, n):
+    made = 1.5
+    for k in range(n):
+        p[1] += made * 0.5
+        made = b[k]
+
+
+@pytest.mark.parametrize("function", [expression_of_before, number_of_before])
+def test_variables_have_the_array_of_the_iteration_before(function):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(function)(*given, 40)
+    function(*arrays, 40)
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)

@@ -333,6 +333,7 @@ class RowLowering:
             text = "a temporary array of a length that only the launch knows"
             self._bind(name, self._temporary(rows, text, node, name), node)
             return
+        state.require_own(name, node)
         self.late_reads |= read
         shape = tuple(each._replace(length=state.frozen(each.length)) for each in rows.shape)
         state.expressions[name] = replace(rows, shape=shape)

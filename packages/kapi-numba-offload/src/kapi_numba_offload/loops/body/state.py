@@ -137,6 +137,11 @@ class BodyState:
             and any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
         }  # fmt: skip
 
+    def require_own(self, name: str, node: ast.AST) -> None:
+        """Require that a variable that becomes an array or a view has no value outside of the iteration."""
+        if name in self._live:
+            raise NotInKernelError(f"variable {name} for several arrays", node)
+
     def bind(self, name: str, view: ArrayPart) -> None:
         """Let a variable be a view."""
         self.views[name] = view

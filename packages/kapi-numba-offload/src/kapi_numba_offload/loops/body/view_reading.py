@@ -154,6 +154,7 @@ class ViewReader:
     def bind(self, name: str, view: ArrayPart, node: ast.AST) -> None:
         """Let a variable be a view, as it is here: what its index depends on may change afterwards."""
         state = self._state
+        state.require_own(name, node)
         if name in state.arrays or name in state.expressions:
             raise NotInKernelError(f"variable {name} for several arrays", node)
         if state.assignments[name] <= 1:
