@@ -25,6 +25,7 @@ _CHECKS = {
     "negative-index": "an index is below 0, and kernels know no wrap-around",
     "no-such-work-item": "a group algorithm names a work-item that the group does not have",
     "read-before-write": "an uninitialized element was read",
+    "stream-race": "two unsynchronized streams, or a stream and the host, use one element, and one writes",
     "undefined-value": "a value was used that comes from a work-item that does not exist",
     "waits-for-other": "a loop waits for a work-item or work-group that may run only afterwards",
 }

@@ -57,6 +57,7 @@ from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
+    from kapi_sim.checks.races import ShadowMemory
     from kapi_sim.items.schedule_state import ScheduleState
     from kapi_sim.memory.recorder import TraceRecorder
     from kapi_sim.tracing.traces import Trace
@@ -86,8 +87,8 @@ _NOTHING = nullcontext()
 
 def execute(
     kernel: InstrumentedKernel, space: Range | NdRange, args: tuple[Any, ...], options: KernelOptions = _NO_OPTIONS
-) -> None:
-    """Run `kernel` over `space` as the current settings say.
+) -> ShadowMemory | None:
+    """Run `kernel` over `space` as the current settings say, and return what it accessed in global memory.
 
     - `kernel`: the kernel's rewritten forms.
     - `space`: the index space.
@@ -181,6 +182,7 @@ def execute(
                 None if sample is None else clock.in_words(f"{total - len(sample)} of {total} {noun}"),
             )
         )
+    return bound.shadow
 
 
 def _is_worth_a_proof(work_items: int, settings: Settings, recorder: TraceRecorder | None) -> bool:

@@ -12,7 +12,7 @@ from kapi_sim.items.usm import HostCopy, element_addresses, is_usm_array, memory
 from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["Marks", "Uninitialised", "marked_arrays"]
+__all__ = ["Marks", "Uninitialised", "addresses_of", "marked_arrays"]
 
 
 class Marks:
@@ -50,7 +50,7 @@ class Uninitialised:
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]], usm: list[Any]) -> None:
         self._arrays = arrays
-        self._marks = Marks((_addresses_of(array), array.itemsize) for array in arrays)
+        self._marks = Marks((addresses_of(array), array.itemsize) for array in arrays)
         self._spans = [memory_span(array) for array in usm]
         self._usm_marks = Marks((np.array(element_addresses(a)), protocol_fields(a).dtype.itemsize) for a in usm)
         self._written_usm: set[int] = set()
@@ -111,7 +111,7 @@ class _Marked:
         return address in self._in_copies or address in self._marks
 
 
-def _addresses_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def addresses_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the address of each element."""
     addresses = np.full(array.shape, array.__array_interface__["data"][0], np.int64)
     for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):

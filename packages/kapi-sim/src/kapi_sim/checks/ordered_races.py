@@ -11,7 +11,7 @@ forgiven, so what such a write would race is kept behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -127,6 +127,16 @@ class HappensBeforeShadowMemory(ShadowMemory):
     @property
     def touched(self) -> int:
         return len(self._cells)
+
+    def read_addresses(self) -> Set[int]:
+        return {address for address, cell in self._cells.items() if cell.now.reads}
+
+    def atomic_addresses(self) -> Set[int]:
+        return {
+            address
+            for address, cell in self._cells.items()
+            if not cell.now.writes and any(writes for _, writes, _ in cell.now.atomics.values())
+        }
 
     def recorded_reads(self) -> Iterator[tuple[int, Access]]:
         for address, cell in self._cells.items():

@@ -100,6 +100,13 @@ class OwnershipMemory(ShadowMemory):
             found.update((positions * each.itemsize + each.low).tolist())
         return found
 
+    def read_addresses(self) -> Set[int]:
+        found: set[int] = set()
+        for each in self.owners:
+            positions = np.flatnonzero(_numbers(each) > UNTOUCHED)
+            found.update((positions * each.itemsize + each.low).tolist())
+        return found
+
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         states, position = self._state(address, array)
         state, uid = states[position], self.clock.uid

@@ -172,6 +172,14 @@ class ShadowMemory:
         """Return the addresses of the elements that were written."""
         return self.writes.keys()
 
+    def read_addresses(self) -> Set[int]:
+        """Return the addresses of the elements that were read, and not written afterwards."""
+        return self.reads.keys()
+
+    def atomic_addresses(self) -> Set[int]:
+        """Return the addresses of the elements that only atomics have changed."""
+        return frozenset()
+
     def recorded_reads(self) -> Iterator[tuple[int, AccessRecord]]:
         """Yield the reads that are kept, each with its address."""
         for address, read in self.reads.items():

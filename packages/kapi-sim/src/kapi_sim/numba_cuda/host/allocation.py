@@ -10,6 +10,7 @@ import numpy as np
 
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, Hint, as_host_array, empty_memory, poisoned
 from kapi_sim.numba_cuda.host.uninitialized import Fresh
+from kapi_sim.numba_cuda.host.watched_arrays import MappedArray, PinnedArray
 
 __all__ = [
     "In",
@@ -65,8 +66,8 @@ def device_array(
         Bytes from one element to the next, by axis.
     order : str
         ``"C"`` or ``"F"``.
-    stream : object
-        Not looked at.
+    stream : Stream or 0
+        The stream of copies of the array that are given none.
     """
     array = empty_memory(shape, dtype, strides, order)
     return DeviceArray.of(array, Fresh(array), stream)
@@ -78,7 +79,7 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
     array = np.empty_like(host, subok=False)
     if array.dtype.names is None:
         array[...] = poisoned(array.dtype)
-    return DeviceArray.of(array, Fresh(array))
+    return DeviceArray.of(array, Fresh(array), stream)
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
@@ -88,8 +89,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | No
     ----------
     obj : array_like
         On the host or on the device.
-    stream : object
-        Not looked at.
+    stream : Stream or 0
+        Does the copy, and further ones that are given no stream.
     copy : bool
         Whether the contents are copied; else it holds nothing yet.
     to : DeviceArray, optional
@@ -97,25 +98,23 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | No
     """
     host = as_host_array(obj) if hasattr(obj, "__cuda_array_interface__") else np.asarray(obj)
     if to is not None:
-        to.copy_to_device(host)
+        to.copy_to_device(obj, stream)
         return to
     if not copy:
-        return device_array_like(host)
-    return DeviceArray.of(np.array(host, copy=True, order="K", subok=False))
+        return device_array_like(host, stream)
+    made = DeviceArray.of(np.array(host, copy=True, order="K", subok=False), stream=stream)
+    made.put_copy_from(obj, stream)
+    return made
 
 
-class MappedArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array that the host and the device both reach."""
-
-
-def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Any:
     """Return a host array in memory that is never paged out."""
-    return empty_memory(shape, dtype, strides, order)
+    return empty_memory(shape, dtype, strides, order).view(PinnedArray)
 
 
-def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
+def pinned_array_like(ary: Any) -> Any:
     """Return a pinned array of the shape, type and order of `ary`."""
-    return np.empty_like(as_host_array(ary), subok=False)
+    return np.empty_like(as_host_array(ary), subok=False).view(PinnedArray)
 
 
 def mapped_array(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.memory.views import poison
+from kapi_sim.numba_cuda.host.stream_order import DEFAULT, Accesses, order
+from kapi_sim.numba_cuda.host.streams import Stream, key_of
 from kapi_sim.numba_cuda.host.uninitialized import Fresh, bounds_of
+from kapi_sim.numba_cuda.host.watched_arrays import WatchedArray, plain
 from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
 
@@ -42,8 +45,8 @@ class DeviceArray:
         Bytes from one element to the next, by axis.
     dtype : dtype
         Type of the elements.
-    stream : object
-        Not looked at.
+    stream : Stream or 0
+        The stream of copies that are given none.
     gpu_data : object
         Memory of a driver's, which the simulator has not.
 
@@ -72,8 +75,8 @@ class DeviceArray:
             Its memory.
         fresh : Fresh or None
             The record of the elements that are initialised; `None` if all are.
-        stream : object
-            Not looked at.
+        stream : Stream or 0
+            The stream of copies that are given none.
         """
         made = cls.__new__(cls)
         made._keep(array, fresh, stream)
@@ -131,15 +134,19 @@ class DeviceArray:
         return made if dtype is None else made.astype(dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._array[index]
-        return self._part(found) if isinstance(found, np.ndarray) and found.ndim else found
+        return self.getitem(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.setitem(index, value)
 
     def getitem(self, index: Any, stream: Any = 0) -> Any:
         """Return ``array[index]``."""
-        return self[index]
+        found = self._array[index]
+        if isinstance(found, np.ndarray) and found.ndim:
+            return type(self).of(found, self._fresh, stream or self.stream)
+        self._put_copy("to the host", stream, reads=[self._element(index)])
+        order.wait_for_stream(key_of(stream, self.stream))
+        return found
 
     def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
         """Copy `value` to ``array[index]``."""
@@ -150,13 +157,41 @@ class DeviceArray:
                 f"a value of {given.ndim} axes must fit array[{index!r}], which has {np.ndim(target)}",
                 code="copy-unlike",
             )
+        part = self._element(index)
+        self._put_copy("to the device", stream, reads=_on_device(value), writes=[part])
         self._array[index] = given
+        if not stream:
+            order.wait_for_stream(key_of(stream, self.stream))
         if self._fresh is not None:
-            part = self._array[index if isinstance(index, tuple) else (index,)]
-            if not isinstance(part, np.ndarray):
-                full = index if isinstance(index, tuple) else (index,)
-                part = self._array[tuple(slice(i, i + 1) if i != -1 else slice(i, None) for i in full)]
             self._fresh.note_all(part)
+
+    def _element(self, index: Any) -> np.ndarray[Any, Any]:
+        """Return the part of the memory at an index, as an array of one element if it is a number."""
+        full = index if isinstance(index, tuple) else (index,)
+        part = self._array[full]
+        if not isinstance(part, np.ndarray):
+            part = self._array[tuple(slice(i, i + 1) if i != -1 else slice(i, None) for i in full)]
+        return part
+
+    def put_copy_from(self, value: Any, stream: Any) -> None:
+        """Put a copy of `value` to all of this array into a stream."""
+        self._put_copy("to the device", stream, _on_device(value), [self._array])
+        if not hasattr(value, "__cuda_array_interface__") and key_of(stream, self.stream) == DEFAULT:
+            order.wait_for_stream(DEFAULT)
+
+    def _put_copy(
+        self,
+        where: str,
+        stream: Any,
+        reads: Sequence[np.ndarray[Any, Any]] = (),
+        writes: Sequence[np.ndarray[Any, Any]] = (),
+    ) -> None:
+        """Put a copy of this array, to or from it, into a stream."""
+        key = key_of(stream, self.stream)
+        is_shared = bool(reads) and bool(writes)
+        accesses = Accesses.of_copy(reads, writes) if order.follows(key, is_shared) else None
+        chosen = stream or self.stream
+        order.put(key, f"a copy {where} on {chosen if isinstance(chosen, Stream) else 'the default stream'}", accesses)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -168,13 +203,19 @@ class DeviceArray:
         ----------
         ary : numpy.ndarray, optional
             Of the same type and shape.
-        stream : object
-            Not looked at.
+        stream : Stream or 0
+            Does the copy; the array's own if it is left out.
         """
+        if ary is not None:
+            _require_alike(ary, self._array)
+        shared = _on_device(ary)
+        self._put_copy("to the host", stream, [self._array], shared)
+        if not shared or key_of(stream, self.stream) == DEFAULT:
+            # Into memory that may be paged out, the copy is done when the call returns.
+            order.wait_for_stream(key_of(stream, self.stream))
         if ary is None:
             return self._array.copy(order="K")
-        _require_alike(ary, self._array)
-        np.copyto(ary, self._array)
+        np.copyto(plain(ary), self._array)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
@@ -184,17 +225,18 @@ class DeviceArray:
         ----------
         ary : array_like
             Of the same type and shape.
-        stream : object
-            Not looked at.
+        stream : Stream or 0
+            Does the copy; the array's own if it is left out.
         """
         is_there = hasattr(ary, "__cuda_array_interface__")
-        given = as_host_array(ary) if is_there else np.asarray(ary)
+        given = as_host_array(ary) if is_there else np.asarray(plain(ary))
         _require_contiguous(self._array)
         if is_there:
             _require_contiguous(given)
             _require_order(given, self._array)
         if given.ndim and given.shape != self.shape:
             _require_alike(given, self._array)
+        self.put_copy_from(ary, stream)
         self._array[...] = given
         if self._fresh is not None:
             self._fresh.note_all(self._array)
@@ -238,6 +280,13 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         return f"<device array of shape {self.shape}, {self.dtype}>"
+
+
+def _on_device(value: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the memory of an array that streams work on, in a list; an empty one for other values."""
+    if isinstance(value, (DeviceArray, WatchedArray)) or hasattr(value, "__cuda_array_interface__"):
+        return [plain(as_host_array(value))]
+    return []
 
 
 class ConversionError(KernelLaunchError, ValueError):

@@ -18,6 +18,7 @@ from kapi_sim.numba_cuda.host.streams import (
     legacy_default_stream,
     per_thread_default_stream,
     stream,
+    synchronize,
 )
 from kapi_sim.numba_cuda.support import Refused
 from kapi_sim.numba_cuda.threads.kernel_arrays import MOST_SHARED_BYTES
@@ -95,7 +96,8 @@ class Device:
         return _context
 
     def reset(self) -> None:
-        """Do nothing: arrays live as long as they are held."""
+        """Wait for all work; arrays live as long as they are held."""
+        synchronize()
 
     def get_device_identity(self) -> dict[str, int]:
         """Return where the device is found among those of the host."""
@@ -134,6 +136,7 @@ class Context:
 
     def synchronize(self) -> None:
         """Wait for all work."""
+        synchronize()
 
     def get_memory_info(self) -> MemoryInfo:
         """Return how much memory is free, which the simulator does not count."""
@@ -146,7 +149,8 @@ class Context:
         """Go back to the context before."""
 
     def reset(self) -> None:
-        """Do nothing: arrays live as long as they are held."""
+        """Wait for all work; arrays live as long as they are held."""
+        synchronize()
 
     def create_stream(self) -> Stream:
         """Return a new stream."""

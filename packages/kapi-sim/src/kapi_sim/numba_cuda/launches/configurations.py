@@ -23,7 +23,9 @@ class ConfigurationTypeError(KernelLaunchError, TypeError):
 class Launchable(Protocol):
     """A kernel, as far as a configuration has to know it."""
 
-    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
+    def launch(
+        self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...], stream: Any
+    ) -> None:
         """Run it."""
 
 
@@ -58,12 +60,19 @@ class LaunchConfiguration:
         Blocks and threads, along x, y and z.
     sharedmem : int
         Bytes of dynamic shared memory.
+    stream : Stream or 0
+        The stream that the launch is put into.
     """
 
-    __slots__ = ("block", "grid", "kernel", "sharedmem")
+    __slots__ = ("block", "grid", "kernel", "sharedmem", "stream")
 
     def __init__(
-        self, kernel: Launchable, grid: tuple[int, int, int], block: tuple[int, int, int], sharedmem: int
+        self,
+        kernel: Launchable,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        sharedmem: int,
+        stream: Any = 0,
     ) -> None:
         if isinstance(sharedmem, bool) or not isinstance(sharedmem, (int, np.integer)) or sharedmem < 0:
             raise ConfigurationError(
@@ -73,11 +82,12 @@ class LaunchConfiguration:
         self.grid = grid
         self.block = block
         self.sharedmem = int(sharedmem)
+        self.stream = stream
 
     def __call__(self, *args: Any) -> None:
         """Launch with these arguments."""
         try:
-            self.kernel.launch(self.grid, self.block, self.sharedmem, args)
+            self.kernel.launch(self.grid, self.block, self.sharedmem, args, self.stream)
         except Exception as error:
             shorten(error, isinstance(error, KapiError))
             raise

@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.checks.marked_uninitialised import Uninitialised
+from kapi_sim.checks.races import ShadowMemory
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.instrumented_kernel import InstrumentedKernel
 from kapi_sim.language.intrinsics.index_space import NdRange
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.launch import execute
-from kapi_sim.numba_cuda.host.allocation import InOut, Out
-from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, Hint, as_host_array
 from kapi_sim.numba_cuda.host.devices import Device
+from kapi_sim.numba_cuda.host.stream_order import Accesses, order
+from kapi_sim.numba_cuda.host.streams import Stream, key_of
 from kapi_sim.numba_cuda.host.uninitialized import FreshArguments
+from kapi_sim.numba_cuda.host.watched_arrays import MappedArray, plain
 from kapi_sim.numba_cuda.inference.call_graph import CallGraph, calling
 from kapi_sim.numba_cuda.inference.checking import require_compilable
 from kapi_sim.numba_cuda.launches.captured_values import frozen
@@ -117,12 +120,13 @@ class Dispatcher(DeviceFunction[..., Any]):
         ----------
         griddim, blockdim : int or tuple of int
             Blocks of the grid and threads of a block, along x, y and z.
-        stream : object
-            Not looked at: a launch is done when it returns.
+        stream : Stream or 0
+            The stream that orders the launch with others.
         sharedmem : int
             Bytes of dynamic shared memory.
         """
-        return LaunchConfiguration(self, dimensions("griddim", griddim), dimensions("blockdim", blockdim), sharedmem)
+        grid, block = dimensions("griddim", griddim), dimensions("blockdim", blockdim)
+        return LaunchConfiguration(self, grid, block, sharedmem, stream)
 
     def __getitem__(self, configuration: Any) -> LaunchConfiguration:
         """Return ``kernel[blocks, threads, stream, shared]``."""
@@ -147,8 +151,8 @@ class Dispatcher(DeviceFunction[..., Any]):
             How many threads.
         tpb : int
             Threads of a block; 128 if it is left out.
-        stream : object
-            Not looked at.
+        stream : Stream or 0
+            The stream that orders the launch with others.
         sharedmem : int
             Bytes of dynamic shared memory.
         """
@@ -215,7 +219,9 @@ class Dispatcher(DeviceFunction[..., Any]):
     def __repr__(self) -> str:
         return f"<cuda.jit function {self.__name__}>"
 
-    def launch(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
+    def launch(
+        self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...], stream: Any = 0
+    ) -> None:
         """Run the kernel, with all checks that the current settings have."""
         settings = current_settings()
         most = Device.MAX_THREADS_PER_BLOCK if settings.profile is None else settings.profile.max_work_group_size
@@ -231,9 +237,11 @@ class Dispatcher(DeviceFunction[..., Any]):
                     f"{word}, and let each thread do more",
                     code="work-group-too-large",
                 )
-        self.launched(grid, block, nbytes, args)
+        self.launched(grid, block, nbytes, args, stream)
 
-    def launched(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
+    def launched(
+        self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...], stream: Any = 0
+    ) -> None:
         """Run the kernel over a grid that a device can have."""
         settings = current_settings()
         if any(each.has_pointers for each in self.declared):
@@ -261,13 +269,52 @@ class Dispatcher(DeviceFunction[..., Any]):
                 if ask is not None:
                     ask(self.py_func, args)
             with settings_of(settings), configured(nbytes), calling(calls), _records(args) as given:
-                execute(self._instrumented, space, given)
+                accessed = execute(self._instrumented, space, given)
+            self._put_into(stream, args, accessed)
         except Exception as error:
             reworded(error)
             if settings.report is not None:
                 settings.report.note_fault(self.__name__, error)
             shorten(error, isinstance(error, KapiError))
             raise
+
+    def _put_into(self, stream: Any, args: tuple[Any, ...], accessed: ShadowMemory | None) -> None:
+        """Order the launch, which is done here, with the work of other streams and with the host."""
+        key = key_of(stream)
+        held = dict(_memory_of(self.py_func.__code__.co_varnames, args))
+        accesses = None
+        if accessed is not None and order.follows(key, any(is_shared for _, is_shared in held.values())):
+            atomics = accessed.atomic_addresses()
+            found = (accessed.read_addresses(), accessed.written_addresses() - atomics, atomics)
+            arrays = {name: array for name, (array, _) in held.items()}
+            accesses = Accesses(arrays, *(np.fromiter(each, np.int64, len(each)) for each in found))
+        where = stream if isinstance(stream, Stream) else "the default stream"
+        order.put(key, f"kernel `{self.__name__}` on {where}", accesses)
+        if self.targetoptions.get("debug"):
+            order.wait_for_all()
+        elif any(isinstance(each, np.ndarray) and not isinstance(each, MappedArray) for each in _flat(args)):
+            # What comes back to host memory is there when the launch returns.
+            order.wait_for_stream(key)
+
+
+def _memory_of(names: Sequence[str], args: tuple[Any, ...]) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], bool]]]:
+    """Yield the memory of the device among a launch's arguments by name, and whether the host reaches it as well."""
+    for name, value in zip(names, args, strict=False):
+        for i, each in enumerate(_flat((value,))):
+            if isinstance(each, (DeviceArray, MappedArray)):
+                memory = plain(as_host_array(each))
+                yield f"{name}[{i}]" if isinstance(value, tuple) else name, (memory, isinstance(each, MappedArray))
+
+
+def _flat(args: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield arguments, those in tuples and in hints as well."""
+    for value in args:
+        if isinstance(value, tuple):
+            yield from _flat(value)
+        elif isinstance(value, Hint):
+            yield from _flat((value.value,))
+        else:
+            yield value
 
 
 def _twin_of(value: Any) -> Any:
@@ -314,12 +361,4 @@ class _Overloads:
 
 
 def _device_arrays(args: tuple[Any, ...]) -> list[DeviceArray]:
-    found = []
-    for value in args:
-        if isinstance(value, tuple):
-            found += _device_arrays(value)
-        elif isinstance(value, (Out, InOut)):
-            found += _device_arrays((value.value,))
-        elif isinstance(value, DeviceArray):
-            found.append(value)
-    return found
+    return [value for value in _flat(args) if isinstance(value, DeviceArray)]

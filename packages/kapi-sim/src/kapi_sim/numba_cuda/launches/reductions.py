@@ -8,6 +8,7 @@ from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
+from kapi_sim.numba_cuda.host.streams import synchronize
 
 __all__ = ["Reduce", "reduce"]
 
@@ -38,7 +39,7 @@ class Reduce:
         init : number
             What the reduction starts with.
         stream : object
-            Not looked at.
+            All streams are waited for.
         """
         host = as_host_array(arr)
         if host.ndim != 1:
@@ -47,6 +48,7 @@ class Reduce:
             )
         part = host if size is None else host[:size]
         result = fold(self._functor, part, host.dtype.type(init) if part.size == 0 else init)
+        synchronize()
         if res is None:
             return host.dtype.type(result)
         if isinstance(res, DeviceArray):

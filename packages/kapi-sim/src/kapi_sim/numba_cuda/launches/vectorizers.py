@@ -11,6 +11,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
+from kapi_sim.numba_cuda.host.streams import synchronize
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
 from kapi_sim.numba_cuda.launches.launch_signatures import declared_signature
 from kapi_sim.numba_cuda.static_types.kinds import Array, Kind, Number
@@ -47,7 +48,7 @@ class Ufunc:
         out : array, optional
             Takes the results.
         stream : object
-            Not looked at.
+            All streams are waited for.
         """
         count = self.py_func.__code__.co_argcount
         if len(args) == count + 1 and out is None:
@@ -69,6 +70,7 @@ class Ufunc:
             found = [self.py_func(*each) for each in zip(*values, strict=True)]
         made = np.array(found, result).reshape(shape) if result is not None else np.array(found).reshape(shape)
         self._note_launch(made)
+        synchronize()
         if out is not None:
             if isinstance(out, DeviceArray):
                 out.setitem(Ellipsis, made)
@@ -95,6 +97,7 @@ class Ufunc:
             raise KernelLaunchError(f"an array must have one axis to be reduced, got {host.ndim}", code="cuda-shape")
         if not len(host):
             raise DtypeError("an array must have elements to be reduced, got none", code="cuda-shape")
+        synchronize()
         return fold(self.py_func, host)
 
     def _chosen(self, arrays: list[np.ndarray[Any, Any]]) -> tuple[np.dtype[Any] | None, list[np.dtype[Any]]]:
@@ -157,7 +160,7 @@ class GUfunc:
         out : array, optional
             Takes the result.
         stream : object
-            Not looked at.
+            All streams are waited for.
         """
         count = len(self._inputs)
         given, targets = args[:count], [*args[count:], *([] if out is None else [out])]
@@ -194,6 +197,7 @@ class GUfunc:
                 )
             results.append(target)
         self._run(arrays, results, loops, kinds)
+        synchronize()
         if targets:
             return targets[0]
         made = [DeviceArray.of(r) if any(isinstance(a, DeviceArray) for a in args) else r for r in results]
