@@ -27,7 +27,7 @@ import numpy as np
 import kapi_runtime as kapi
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import device_at
-from kapi_runtime.cuda.native import submission, torch_tensors
+from kapi_runtime.cuda.native import native_functions, torch_tensors
 from kapi_runtime.cuda.native.cupy_arrays import learned_layout
 from kapi_runtime.cuda.native.torch_tensors import exchange_of
 from kapi_runtime.cuda.programs import program as programs
@@ -229,7 +229,7 @@ def arrays_read_by_native_code() -> Any:
 def _readers(kernel: Any, space: Any) -> int:
     """The number of libraries whose arrays native code reads by the only plan of a kernel."""
     (plan,) = kernel._plans[space]
-    assert plan.launch.func is submission.native_functions().launch
+    assert plan.launch.func is native_functions.native_functions().launch
     assert plan.packing.function is None, "native code must tell CuPy's stream"
     return sum(table is not None for table in (plan.packing.cupy, plan.packing.torch))
 

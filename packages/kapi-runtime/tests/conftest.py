@@ -87,9 +87,9 @@ def sub_device():
 @pytest.fixture
 def native():
     """Launches go by native code."""
-    from kapi_runtime.sycl.native.submission import submission
+    from kapi_runtime.sycl.native.native_functions import native_functions
 
-    assert submission() is not None
+    assert native_functions() is not None
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from cuda_double import InMemory
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.native import cupy_arrays, submission
+from kapi_runtime.cuda.native import cupy_arrays, native_functions
 from kapi_runtime.kernels.kernel import PlanTable
 from kapi_sim.testing.reports import raises
 
@@ -48,15 +48,15 @@ def planned(gpu, lib, monkeypatch):
     """Whether a launch was a dynamic plan's; what the driver was given must be what the slow path gives it."""
     monkeypatch.setattr(cupy_arrays, "learned_layout", lambda _: LAYOUT)
     monkeypatch.setattr(PlanTable, "get", lambda self, space, default=None: default)  # no plan for one index space
-    functions = submission.native_functions()
-    assert functions is not None, submission.why_not()
+    functions = native_functions.native_functions()
+    assert functions is not None, native_functions.why_not()
     calls = []
 
     def spy(*given):
         calls.append(functions.launch_dynamic(*given))
         return calls[-1]
 
-    monkeypatch.setattr(submission, "_made", [functions._replace(launch_dynamic=spy)])
+    monkeypatch.setattr(native_functions, "_made", [functions._replace(launch_dynamic=spy)])
 
     def launch(kernel, space, *given):
         prepared = kernel.prepared(space, given)

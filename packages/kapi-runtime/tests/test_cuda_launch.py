@@ -15,7 +15,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.cuda import plan as planning
 from kapi_runtime.cuda import submission
-from kapi_runtime.cuda.native import submission as native_code
+from kapi_runtime.cuda.native import native_functions as native_code
 from kapi_runtime.cuda.plan import CudaPlan
 from kapi_sim.testing.reports import raises
 

@@ -11,7 +11,7 @@ import pytest
 from cuda_double import InMemory
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.native import cupy_arrays, submission, torch_tensors
+from kapi_runtime.cuda.native import cupy_arrays, native_functions, torch_tensors
 from kapi_runtime.cuda.native.array_tables import FilledTable
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.native.packing_source import Pair
@@ -35,8 +35,8 @@ def arrays(lib):
 @pytest.fixture
 def spied(monkeypatch):
     """The addresses that native code was told to launch."""
-    functions = submission.native_functions()
-    assert functions is not None, submission.why_not()
+    functions = native_functions.native_functions()
+    assert functions is not None, native_functions.why_not()
     addresses = []
 
     def spy(name):
@@ -47,7 +47,7 @@ def spied(monkeypatch):
         return call
 
     spies = {name: spy(name) for name in ("launch", "send", "resend")}
-    monkeypatch.setattr(submission, "_made", [functions._replace(**spies)])
+    monkeypatch.setattr(native_functions, "_made", [functions._replace(**spies)])
     return addresses
 
 
@@ -69,7 +69,7 @@ def test_native_launch_is_what_the_driver_s_interface_is_given(gpu, arrays, monk
     launch()
     launch()
     assert len(spied) == 2
-    monkeypatch.setattr(submission, "_made", [None])
+    monkeypatch.setattr(native_functions, "_made", [None])
     local.bind(space, *arrays, kapi.LocalAccessor(100, np.float32))()
     assert len(spied) == 2
     first, second, plain = gpu.launches
@@ -100,12 +100,12 @@ def test_first_plan_launches_natively(gpu, arrays):
     for count in (1, 2, 3):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
         (plan,) = kernel._plans[kapi.Range(SIZE)]
-        assert plan.launch.func is submission.native_functions().launch
+        assert plan.launch.func is native_functions.native_functions().launch
         assert len(gpu.launches) == count
 
 
 def test_without_native_functions_the_driver_s_interface_launches(gpu, arrays, monkeypatch):
-    monkeypatch.setattr(submission, "_made", [None])
+    monkeypatch.setattr(native_functions, "_made", [None])
     kernel = fresh()
     for _ in range(3):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
@@ -114,7 +114,7 @@ def test_without_native_functions_the_driver_s_interface_launches(gpu, arrays, m
 
 def test_driver_without_addresses_is_called_by_its_interface(gpu, arrays):
     gpu.gives_addresses = False
-    assert submission.cu_launch_kernel() == 0
+    assert native_functions.cu_launch_kernel() == 0
     fresh().bind(kapi.Range(SIZE), *arrays, 2.0)()
     assert len(gpu.launches) == 1
 
@@ -124,7 +124,7 @@ def test_doctor_says_which_path_launches_take(gpu, monkeypatch):
 
     (platform,) = [each for each in platforms() if each.name == "cuda"]
     assert platform.findings().launches == "native"
-    monkeypatch.setattr(submission, "_made", [])
+    monkeypatch.setattr(native_functions, "_made", [])
     gpu.gives_addresses = False
     assert platform.findings().launches == (
         "plain, the slow way: the driver must give the address of cuLaunchKernel, got none"
@@ -140,7 +140,7 @@ WATCHED = {"import", "compile", "exec", "open", "ctypes.dlopen", "subprocess.Pop
 def test_launches_after_the_second_prepare_nothing(gpu, lib, arrays, monkeypatch, cache):
     """They import, compile and open nothing, whatever the cache has; what takes long does one of these."""
     monkeypatch.setenv("KAPI_CACHE", cache)
-    monkeypatch.setattr(submission, "_made", [])
+    monkeypatch.setattr(native_functions, "_made", [])
     kernel, events = fresh(), []
     tensors = [lib.tensor(np.ones(SIZE, np.float32)) for _ in range(2)]
     for given in (arrays, tensors):
@@ -191,8 +191,8 @@ def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
 
 def reader_of(count, **tables):
     """A function that tells whether native code finds arguments to be as tables say."""
-    functions = submission.native_functions()
-    assert functions is not None, submission.why_not()
+    functions = native_functions.native_functions()
+    assert functions is not None, native_functions.why_not()
     plan = CudaLaunch(given_count=count, **{name: table.address for name, table in tables.items()})
 
     def read(*given):

@@ -6,7 +6,7 @@ import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
 from kapi_runtime.sycl import diagnosis as sycl_diagnosis
 from kapi_runtime.sycl.devices import drivers
-from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.native import native_functions
 from kapi_runtime.sycl.platform import SyclPlatform
 
 
@@ -31,12 +31,12 @@ def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
 
 def test_doctor_says_why_launches_take_the_slow_path(monkeypatch):
     assert sycl_diagnosis._launches() == "native"
-    monkeypatch.setattr(submission, "_made", [])
-    monkeypatch.setattr(submission, "_have_identities", lambda queue: False)
+    monkeypatch.setattr(native_functions, "_made", [])
+    monkeypatch.setattr(native_functions, "_have_identities", lambda queue: False)
     assert sycl_diagnosis._launches() == (
         "plain, the slow way: copies of an event of SYCL's must begin with the same word, and other events with others"
     )
-    monkeypatch.setattr(submission, "why_not", lambda: "")
+    monkeypatch.setattr(native_functions, "why_not", lambda: "")
     monkeypatch.setattr(sycl_diagnosis, "ordering_problem", lambda queue: "order")
     monkeypatch.setattr(sycl_diagnosis, "learn", lambda array: False)
     assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in sycl_diagnosis._launches()

@@ -12,7 +12,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.native import compilation, loading
-from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.native import native_functions
 
 MODULES = [
     "kapi_runtime.cuda.native.launching",
@@ -87,13 +87,13 @@ def test_code_is_not_made_with_other_settings_of_numba():
 
 def load(monkeypatch):
     """Have the native functions of launches made anew, and return why there are none."""
-    monkeypatch.setattr(submission, "_made", [])
-    return submission.why_not()
+    monkeypatch.setattr(native_functions, "_made", [])
+    return native_functions.why_not()
 
 
 def test_code_is_loaded_and_cannot_be_written(monkeypatch):
     assert load(monkeypatch) == ""
-    (made,) = submission._made
+    (made,) = native_functions._made
     assert [each.__name__ for each in (made.hand_over, made.launch, made.pack, made.send)] == [
         "hand_over",
         "launch",
@@ -132,18 +132,18 @@ UNLIKE = {
     "contents": (loading, "TABLE", 40, "a bytes object must have its contents at byte 40"),
     "Python": (loading, "python_function", lambda name: getattr(ctypes, name), "AttributeError"),
     "memory": (loading, "_executable", lambda code: (_ for _ in ()).throw(OSError("denied")), "OSError: denied"),
-    "dpctl": (submission, "_PUBLISHERS", (), "dpctl must publish the function"),
+    "dpctl": (native_functions, "_PUBLISHERS", (), "dpctl must publish the function"),
 }
 
 
 @pytest.mark.parametrize(("owner", "name", "value", "message"), UNLIKE.values(), ids=UNLIKE)
 def test_machine_that_differs_launches_without_native_code(monkeypatch, owner, name, value, message):
-    owner = submission if name == "python_function" else owner
+    owner = native_functions if name == "python_function" else owner
     monkeypatch.setattr(owner, name, value)
     why = load(monkeypatch)
     monkeypatch.undo()
     assert message in why
-    monkeypatch.setattr(submission, "_made", [None])
+    monkeypatch.setattr(native_functions, "_made", [None])
     a = dpnp.arange(4)
     for _ in range(3):
         kapi.call_kernel(add_one, kapi.Range(4), a)

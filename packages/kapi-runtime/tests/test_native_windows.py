@@ -17,7 +17,7 @@ from llvmlite import ir
 
 import kapi_runtime as kapi
 from kapi_runtime.native import loading
-from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.native import native_functions
 from kapi_runtime.sycl.native.structures import HANDED_OVER, LAST
 from kapi_runtime.sycl.queues.launch_chain import chain_of
 
@@ -54,11 +54,11 @@ def calls(monkeypatch):
     """Launches go by the code for Windows; counts the calls of each of its functions."""
     from kapi_runtime.native.language import c_functions
 
-    importlib.import_module(submission._MODULE)  # declares what it calls
-    file = loading.file_of(submission._MODULE)
+    importlib.import_module(native_functions._MODULE)  # declares what it calls
+    file = loading.file_of(native_functions._MODULE)
     called = _bridges(
         {
-            name: (submission._address_of_function(name), _kind(c_functions[name]), "win64cc", "ccc")
+            name: (native_functions._address_of_function(name), _kind(c_functions[name]), "win64cc", "ccc")
             for name in json.loads(file)["calls"]
         }
     )
@@ -78,9 +78,9 @@ def calls(monkeypatch):
     swapped = file.replace(b'"linux"', b'"other"').replace(b'"win32"', b'"linux"')
     monkeypatch.setattr(loading, "file_of", lambda module: swapped)
     monkeypatch.setattr(loading, "_builtin", counted)
-    monkeypatch.setattr(submission, "_address_of_function", called.__getitem__)
-    monkeypatch.setattr(submission, "_made", [])
-    assert submission.submission() is not None, submission.why_not()
+    monkeypatch.setattr(native_functions, "_address_of_function", called.__getitem__)
+    monkeypatch.setattr(native_functions, "_made", [])
+    assert native_functions.native_functions() is not None, native_functions.why_not()
     return counts
 
 
@@ -112,7 +112,7 @@ def test_code_for_windows_launches_as_that_for_linux(calls):
         np.testing.assert_array_equal(into.asnumpy(), np.arange(10.0) * 2 + 2)
     chain = chain_of(source.sycl_queue)
     assert chain[LAST] is not chain[HANDED_OVER]
-    submission.submission().hand_over(chain)
+    native_functions.native_functions().hand_over(chain)
     assert chain[LAST] is chain[HANDED_OVER]
     both = kapi.kernel(reverse.py_func)
     for expected in ([4, 3, 2, 1, 0, 9, 8, 7, 6, 5], list(range(10))):

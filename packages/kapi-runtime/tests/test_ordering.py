@@ -227,14 +227,14 @@ def test_arguments_stay_alive_while_a_kernel_is_pending():
 
 WITHOUT_OWNERS = {
     "plain": """
-submission._made[:] = [None]
+native_functions._made[:] = [None]
 keep_alive.keep = lambda queue, event, owners: None
 """,
     "native": """
 from dataclasses import replace
-made = submission.submission()
+made = native_functions.native_functions()
 launch = lambda plan, given, owners, chain, before: made.launch(plan, given, None, chain, before)
-submission._made[:] = [replace(made, launch=launch)]
+native_functions._made[:] = [replace(made, launch=launch)]
 """,
 }
 
@@ -244,7 +244,7 @@ def test_keeping_alive_is_what_the_allocation_tests(run_python, name):
     # In a process of its own: it writes to memory that is somebody else's, and may end by it.
     done = run_python(
         "import runpy, kapi_runtime\n"
-        "from kapi_runtime.sycl.native import submission\n"
+        "from kapi_runtime.sycl.native import native_functions\n"
         "from kapi_runtime.sycl.queues import keep_alive\n"
         f"{WITHOUT_OWNERS[name]}\n"
         f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"

@@ -13,7 +13,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.kernels import kernel as kernels_module
 from kapi_runtime.launch import packing
-from kapi_runtime.sycl.native import submission as _submission
+from kapi_runtime.sycl.native import native_functions as _native_functions
 from kapi_runtime.sycl.native.structures import MAX_EVENTS
 from kapi_sim.testing.reports import raises
 
@@ -355,7 +355,7 @@ def test_arguments_of_another_kind_are_reported_as_without_a_plan(other):
 
 
 def test_without_native_functions_launches_take_the_slow_path(monkeypatch, slow_path):
-    monkeypatch.setattr(_submission, "_made", [None])
+    monkeypatch.setattr(_native_functions, "_made", [None])
     again = kernels_module.kernel(axpy.py_func)
     y = dpnp.ones(4)
     launch = again.bind(kapi.Range(4), 1.0, y, y)

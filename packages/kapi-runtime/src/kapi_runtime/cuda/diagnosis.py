@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
-from kapi_runtime.cuda.native import submission
+from kapi_runtime.cuda.native import native_functions
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.installed import is_installed, package_version
 from kapi_runtime.platform.interface import Findings
@@ -54,7 +54,7 @@ def findings(platform: Platform) -> Findings:
     )
     launches = ""
     if usable:
-        reason = submission.why_not()
+        reason = native_functions.why_not()
         launches = f"plain, the slow way: {reason}" if reason else "native"
     return Findings(
         tuple(device.summary for device in usable), left_out, settings, driver_version, tuple(wrong), launches

@@ -18,8 +18,8 @@ from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
 from kapi_runtime.cuda.native.cupy_arrays import current_stream_function, unfilled_table
+from kapi_runtime.cuda.native.native_functions import cu_launch_kernel, native_functions
 from kapi_runtime.cuda.native.structures import CupyTable, DynamicLaunch, DynamicRow
-from kapi_runtime.cuda.native.submission import cu_launch_kernel, native_functions
 from kapi_runtime.cuda.plan import LIGHT, LOOK_SELDOM, fill_launch
 from kapi_runtime.cuda.plan_packing import is_current, packing_function
 from kapi_runtime.cuda.programs.program import CudaKernel

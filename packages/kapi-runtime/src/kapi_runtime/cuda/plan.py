@@ -21,8 +21,8 @@ from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.memory.arrays import cuda_fields
+from kapi_runtime.cuda.native.native_functions import NativeFunctions, cu_launch_kernel, native_functions
 from kapi_runtime.cuda.native.structures import CudaLaunch
-from kapi_runtime.cuda.native.submission import NativeFunctions, cu_launch_kernel, native_functions
 from kapi_runtime.cuda.plan_packing import Packing, packing_of
 from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import native_events, wait_on_stream

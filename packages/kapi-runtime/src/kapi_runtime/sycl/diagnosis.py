@@ -16,7 +16,7 @@ from kapi_runtime.sycl.devices.discovery import missing_device_message
 from kapi_runtime.sycl.devices.opencl import OpenclError, opencl_device
 from kapi_runtime.sycl.devices.usable import is_usable, usable_devices
 from kapi_runtime.sycl.memory.usm_array import has_dpnp
-from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.native import native_functions
 from kapi_runtime.sycl.queues.launch_chain import ordering_problem
 from kapi_runtime.sycl.queues.queue import default_queue
 from kapi_sim import environment
@@ -99,7 +99,7 @@ def _trial() -> list[str]:
 
 def _launches() -> str:
     """The path of repeated launches: the checks of the native one, in the order in which a launch makes them."""
-    reasons = [submission.why_not() or ordering_problem(default_queue()), *_array_problems()]
+    reasons = [native_functions.why_not() or ordering_problem(default_queue()), *_array_problems()]
     text = "; ".join(filter(None, reasons))
     return f"plain, the slow way: {text}" if text else "native"
 

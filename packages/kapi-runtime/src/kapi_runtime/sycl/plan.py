@@ -20,9 +20,9 @@ from typing import Any, Literal
 import dpctl
 
 from kapi_runtime.platform.current import host_array_target
+from kapi_runtime.sycl.native.native_functions import NativeFunctions, native_functions
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
 from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
-from kapi_runtime.sycl.native.submission import Submission, submission
 from kapi_runtime.sycl.programs.program import DeviceKernel
 from kapi_runtime.sycl.queues import keep_alive
 from kapi_runtime.sycl.queues.events import DpctlHostEvent, native_events
@@ -71,7 +71,7 @@ class SyclPlan:
         words: SyclLaunch,
         kept: Any,
         packed: bytes,
-        made: Submission,
+        made: NativeFunctions,
     ) -> None:
         self.queue, self.kernel = queue, kernel
         self._accessors = tuple((i, value) for i, value in enumerate(given) if isinstance(value, LocalAccessor))
@@ -186,7 +186,7 @@ def make_plan(
     local_range: Sequence[int] | None,
 ) -> SyclPlan | None:
     """Return the plan of a launch that was validated, or None; see `Launcher.make_plan`."""
-    made = submission()
+    made = native_functions()
     slots = _slots()
     rows = None if made is None else plan_rows(kernel.module, given)
     if made is None or slots is None or rows is None:

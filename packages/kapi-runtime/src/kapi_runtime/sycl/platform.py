@@ -38,7 +38,7 @@ from kapi_runtime.sycl.memory import host_api as memory
 from kapi_runtime.sycl.memory.copying import copy_array, copy_bytes
 from kapi_runtime.sycl.memory.usm_array import UsmArray, copy_call, shared_array_of
 from kapi_runtime.sycl.memory.usm_bytes import memory_at, require_memory
-from kapi_runtime.sycl.native.submission import DONE
+from kapi_runtime.sycl.native.native_functions import DONE
 from kapi_runtime.sycl.numba_cuda import SyclNumbaCuda
 from kapi_runtime.sycl.programs.work_group_size import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive

@@ -28,8 +28,8 @@ import dpctl
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.sycl.devices.fork_check import require_no_fork
+from kapi_runtime.sycl.native.native_functions import ADD_EVENTS, DONE, GET_EVENTS, native_functions
 from kapi_runtime.sycl.native.structures import KEEPER, LAST
-from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 from kapi_runtime.sycl.queues import keep_alive
 from kapi_sim.forks import in_children, reinit_after_fork
 
@@ -101,7 +101,7 @@ def _chained_class(base: type) -> type | None:
 
 
 def _make_class(base: Any) -> type | None:
-    native = submission()
+    native = native_functions()
     if native is None:
         return None
     hand_over = native.hand_over

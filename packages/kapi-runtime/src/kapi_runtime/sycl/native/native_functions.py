@@ -18,7 +18,7 @@ from kapi_runtime.native.loading import UnlikeError, address_of, capsule_address
 from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
 from kapi_sim.forks import reinit_after_fork
 
-__all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission", "why_not"]
+__all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "NativeFunctions", "native_functions", "why_not"]
 
 DONE = dpctl.SyclEvent()
 """The host's part of a launch, as dpctl's bookkeeping sees it: over at once, as `keep_alive` holds the arguments."""
@@ -33,7 +33,7 @@ _PUBLISHERS = (_memory, _sycl_event)
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class NativeFunctions:
     """The functions.
 
     - `hand_over`: ``hand_over(chain)``: tells dpctl of the last launch of a chain (see `chain`), if it does not know of
@@ -54,23 +54,23 @@ class Submission:
 
 
 _lock = reinit_after_fork(threading.Lock())
-_made: list[Submission | None] = []
+_made: list[NativeFunctions | None] = []
 _reason = ""
 _kept: list[Any] = []
 
 
-def submission() -> Submission | None:
+def native_functions() -> NativeFunctions | None:
     """Return the functions, or None where they cannot be had."""
     return _made[0] if _made else _made_once()
 
 
 def why_not() -> str:
     """Return why launches take the slow path; an empty text if they take the native one."""
-    submission()
+    native_functions()
     return _reason
 
 
-def _made_once() -> Submission | None:
+def _made_once() -> NativeFunctions | None:
     global _reason
     with _lock:
         if not _made:
@@ -101,7 +101,7 @@ def _have_identities(queue: Any) -> bool:
     return words[0] == words[1] != words[2]
 
 
-def _make() -> Submission:
+def _make() -> NativeFunctions:
     _require_known()
     references = (ctypes.c_void_p * MAX_EVENTS)()
     call, overflow = (ctypes.c_void_p * 3)(), (ctypes.c_ssize_t * 1)()
@@ -120,7 +120,7 @@ def _make() -> Submission:
         _MODULE, ("hand_over", "launch", "pack", "send"), _address_of_function, address
     )
     _kept.extend((references, call, overflow, world))
-    return Submission(hand_over, launch, pack, send, address)
+    return NativeFunctions(hand_over, launch, pack, send, address)
 
 
 def _address_of_function(name: str) -> int:
