@@ -206,6 +206,11 @@ class Rows:
         reads = (each._replace(text=f"{each.text} elsewhere", free=f"{each.text} elsewhere") for each in self.reads)
         return replace(self, reads=frozenset(reads))
 
+    def rearranged(self, shape: tuple[Extent, ...], index: Callable[[Sequence[ast.expr]], list[ast.expr]]) -> Rows:
+        """Rows of a shape, whose element at an index is that at what `index` gives for it."""
+        made = Rows.of(shape, lambda at: self.element(index(at)))
+        return replace(self.elsewhere, shape=shape, spelled=made.spelled)
+
     @property
     def first(self) -> ast.expr:
         """Its first element."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, statements
 from kapi_numba_offload.loops.body.functions import private_arrays
@@ -90,17 +89,12 @@ def product_rows(state: BodyState, node: ast.expr) -> Rows | None:
 
 def _row(matrix: Rows, at: Sequence[ast.expr]) -> Rows:
     """The row of the left factor for an element of the product; a vector as it is."""
-    return matrix if len(matrix.shape) == 1 else _line(matrix, 1, lambda k: [at[0], k])
+    return matrix if len(matrix.shape) == 1 else matrix.rearranged(matrix.shape[1:], lambda k: [at[0], *k])
 
 
 def _column(matrix: Rows, at: Sequence[ast.expr]) -> Rows:
     """The column of the right factor for an element of the product; a vector as it is."""
-    return matrix if len(matrix.shape) == 1 else _line(matrix, 0, lambda k: [k, at[-1]])
-
-
-def _line(matrix: Rows, axis: int, index: Callable[[ast.expr], list[ast.expr]]) -> Rows:
-    made = Rows.of((matrix.shape[axis],), lambda at: matrix.element(index(at[0])))
-    return replace(matrix.elsewhere, shape=made.shape, spelled=made.spelled)
+    return matrix if len(matrix.shape) == 1 else matrix.rearranged(matrix.shape[:1], lambda k: [*k, at[-1]])
 
 
 def trace(state: BodyState, node: ast.expr) -> ast.expr | None:
@@ -132,8 +126,7 @@ def matrix_rows(state: BodyState, node: ast.Call) -> Rows | None:
 
 def _diagonal(state: BodyState, matrix: Rows) -> Rows:
     least = expression("min(ROWS, COLUMNS)", ROWS=matrix.lengths[0], COLUMNS=matrix.lengths[1])
-    made = Rows.of((Extent(state.frozen(least)),), lambda at: matrix.element([at[0], at[0]]))
-    return replace(matrix.elsewhere, shape=made.shape, spelled=made.spelled)
+    return matrix.rearranged((Extent(state.frozen(least)),), lambda at: [at[0], at[0]])
 
 
 def _of_diagonal(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
@@ -144,8 +137,7 @@ def _outer(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | Non
     if any(len(each.shape) != 1 for each in rows):
         return None
     left, right = rows
-    column = Rows.of((left.shape[0], Extent(ast.Constant(1), True)), lambda at: left.element([at[0]]))
-    column = replace(left.elsewhere, shape=column.shape, spelled=column.spelled)
+    column = left.rearranged((left.shape[0], Extent(ast.Constant(1), True)), lambda at: [at[0]])
     return combined(state, "multiply", [column, right.elsewhere], node)
 
 
@@ -157,16 +149,14 @@ def _flattened(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows |
     lengths = [state.frozen(each) for each in rows[0].lengths]
     size = private_arrays.size(rows[0])
 
-    def element(at: Sequence[ast.expr]) -> ast.expr:
-        index: list[ast.expr] = []
-        rest = at[0]
+    def index(at: Sequence[ast.expr]) -> list[ast.expr]:
+        found, rest = list[ast.expr](), at[0]
         for length in reversed(lengths[1:]):
-            index.append(expression("AT % LENGTH", AT=rest, LENGTH=length))
+            found.append(expression("AT % LENGTH", AT=rest, LENGTH=length))
             rest = expression("AT // LENGTH", AT=rest, LENGTH=length)
-        return rows[0].element([rest, *reversed(index)])
+        return [rest, *reversed(found)]
 
-    made = Rows.of((Extent(state.frozen(size)),), element)
-    return replace(rows[0].elsewhere, shape=made.shape, spelled=made.spelled)
+    return rows[0].rearranged((Extent(state.frozen(size)),), index)
 
 
 def _cross(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
@@ -175,8 +165,7 @@ def _cross(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | Non
     extent = Extent(ast.Constant(3), False)
 
     def shifted(row: Rows, by: int) -> Rows:
-        made = Rows.of((extent,), lambda at: row.element([expression("(AT + BY) % 3", AT=at[0], BY=by)]))
-        return replace(row.elsewhere, shape=made.shape, spelled=made.spelled)
+        return row.rearranged((extent,), lambda at: [expression("(AT + BY) % 3", AT=at[0], BY=by)])
 
     left, right = rows
     terms = [

@@ -8,8 +8,7 @@ numbers of a sorted row.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, variable
@@ -242,13 +241,9 @@ def _clipped(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: 
 
 def _moved(rows: Rows, text: str, shape: tuple[Extent, ...] | None = None, **holes: ast.expr) -> Rows:
     """The elements of rows at an index that a text gives for each axis, of its index and its length."""
-
-    def element(at: Sequence[ast.expr]) -> ast.expr:
-        return rows.element([expression(text, **{"LENGTH": length, "AT": each, **holes})
-                             for length, each in zip(rows.lengths, at, strict=True)])  # fmt: skip
-
-    made = Rows.of(shape or rows.shape, element)
-    return replace(rows.elsewhere, shape=made.shape, spelled=made.spelled)
+    return rows.rearranged(shape or rows.shape, lambda at: [
+        expression(text, **{"LENGTH": length, "AT": each, **holes})
+        for length, each in zip(rows.lengths, at, strict=True)])  # fmt: skip
 
 
 def rounded(state: BodyState, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
