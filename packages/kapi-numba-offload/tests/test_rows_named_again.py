@@ -1,5 +1,9 @@
 """Names of rows that are assigned several times in a `prange` loop: each use sees the part that it names by then."""
 
+import linecache
+import random
+
+import dpnp
 import numba
 import numpy as np
 import pytest
@@ -184,3 +188,58 @@ def kept_while_exchanged(a, b, o):
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_an_array_keeps_its_other_names_when_its_own_is_assigned_again(function, as_in_python):
     as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)])
+
+
+class Renamer:
+    """Writes a body whose names get rows and arrays of other lengths while inner loops use them."""
+
+    def __init__(self, seed):
+        self.pick = random.Random(seed).choice
+
+    def row(self):
+        part = f"a[i, {self.pick('02')}:{self.pick(('6', '20', '40', 'm'))}]"
+        return self.pick([part, part, f"np.ones({self.pick((3, 30))})", f"np.zeros({self.pick((5, 50))})"])
+
+    def use(self):
+        name = self.pick("pq")
+        return self.pick(
+            [
+                [f"made = {name} * 2.0", "made[0] += 1.0", "total += np.sum(made) * (k + 1)"],
+                [f"total += np.sum({name}) + len({name})"],
+                [f"made = {name}[1:] - {name}[:-1]", "made[1] = 3.0", "total += np.max(made) + made[-1]"],
+                [f"total += len(np.flatnonzero({name} > 1.0))"],
+                [f"total += np.sort({name})[2]"],
+            ]
+        )
+
+    def assigned(self):
+        """Lines that assign one of the names, of the kind of value that it has: a part or an array."""
+        name = self.pick("pq")
+        lines = [f"{name} = {self.row_of(name)}"]
+        return self.pick([lines, [f"if k == {self.pick('01')}:", *(f"    {each}" for each in lines)]])
+
+    def row_of(self, name):
+        return next(row for _ in iter(int, 1) if (row := self.row()).startswith("a") == (name == "p"))
+
+    def written(self):
+        inner = [line for _ in range(3) for line in self.pick([self.use, self.assigned])()]
+        inner = [*self.use(), *inner, *self.assigned()]
+        loop = self.pick([["for k in range(3):"], ["k = -1", "while k < 2:", "    k += 1"]])
+        body = [f"p = {self.row_of('p')}", f"q = {self.row_of('q')}", "total = 0.0", *loop]
+        body += [*(f"    {each}" for each in inner), "o[i] = total"]
+        return "\n".join(["def program(a, o, m):", "    for i in prange(a.shape[0]):", *(f"        {e}" for e in body)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_lengths_of_a_name_may_change_in_loops(seed):
+    source = Renamer(seed).written()
+    name = f"<renamed {seed}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    scope = {"np": np, "prange": numba.prange}
+    exec(compile(source, name, "exec"), scope)
+    a = np.random.default_rng(seed).integers(0, 4, (50, 60)).astype("float64")
+    expected, found = np.zeros(50), dpnp.zeros(50)
+    scope["program"](a, expected, 33)
+    numba.njit(scope["program"])(dpnp.asarray(a), found, 33)
+    np.testing.assert_array_equal(found.asnumpy(), expected, err_msg=source)

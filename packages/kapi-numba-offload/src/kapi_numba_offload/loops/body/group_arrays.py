@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -63,7 +63,7 @@ class GroupArrays:
 
     def invariant(self, node: ast.expr) -> ast.expr | None:
         """An integer of the lowered loop as an expression of what it is given; None if that does not tell it."""
-        resolved = Resolved(self, {name: [each] for name, each in self.hoisted.items()}, {})
+        resolved = Resolved(self, self.hoisted.get, {})
         made = resolved.of(node)
         return made if resolved.is_invariant else None
 
@@ -83,13 +83,15 @@ class GroupArrays:
 class Resolved(ast.NodeTransformer):
     """Expressions of what a loop is given, instead of variables that the author has not.
 
-    - `made`: all values that are assigned to each of these.
+    - `value_of`: the one value of such a variable; None for other ones.
     - `assigned`: how often the loop assigns each variable.
     - `is_invariant`: whether all expressions are told by what the loop is given.
     """
 
-    def __init__(self, group: GroupArrays, made: Mapping[str, Sequence[ast.expr]], assigned: Mapping[str, int]) -> None:
-        self._group, self._made, self._assigned, self.is_invariant = group, made, assigned, True
+    def __init__(
+        self, group: GroupArrays, value_of: Callable[[str], ast.expr | None], assigned: Mapping[str, int]
+    ) -> None:
+        self._group, self._value_of, self._assigned, self.is_invariant = group, value_of, assigned, True
 
     def of(self, node: ast.expr) -> ast.expr:
         """The expression, as far as it is told."""
@@ -97,9 +99,9 @@ class Resolved(ast.NodeTransformer):
         return made
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        values = self._made.get(node.id, ())
-        if len({ast.unparse(each) for each in values}) == 1:
-            return self.of(values[0])
+        value = self._value_of(node.id)
+        if value is not None:
+            return self.of(value)
         is_given = node.id in self._group.given and not self._assigned.get(node.id)
         self.is_invariant &= is_given or node.id in FUNCTIONS
         return node

@@ -24,7 +24,7 @@ def invariant(state: BodyState, node: ast.expr) -> ast.expr | None:
 
 
 def _resolved(state: BodyState) -> Resolved:
-    return Resolved(state.group or GroupArrays(frozenset()), state.made, state.assignments)
+    return Resolved(state.group or GroupArrays(frozenset()), state.value_of, state.assignments)
 
 
 def require_equal(
@@ -112,8 +112,8 @@ def _extreme(state: BodyState, node: ast.expr, *, is_most: bool) -> ast.expr | N
                 last = _extreme(state, stop, is_most=is_most)
                 return None if last is None else ast.BinOp(last, ast.Sub() if step > 0 else ast.Add(), ast.Constant(1))
             return _extreme(state, start, is_most=is_most)
-        case ast.Name(name) if len({ast.unparse(each) for each in state.made.get(name, ())}) == 1:
-            return _extreme(state, state.made[name][0], is_most=is_most)
+        case ast.Name(name) if (value := state.value_of(name)) is not None:
+            return _extreme(state, value, is_most=is_most)
         case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
             one = _extreme(state, left, is_most=is_most)
             other = _extreme(state, right, is_most=is_most == isinstance(operation, ast.Add))

@@ -100,6 +100,9 @@ class RowLowering:
                 return [node]
             case ast.For():
                 node = self._loop(node)
+            case ast.While():
+                self._state.loops.append({*names_in(ast.walk(node), ast.Load)})
+                node.test = self._state.scalar(node.test)
             case _:
                 for field, value in ast.iter_fields(node):
                     if isinstance(value, ast.expr):
@@ -107,7 +110,7 @@ class RowLowering:
         if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("a reduction in the condition of a while loop", node)
         if isinstance(node, (ast.For, ast.While, ast.If)):
-            if isinstance(node, (ast.For, ast.While)):
+            if isinstance(node, ast.For):
                 self._state.loops.append({*names_in(ast.walk(node), ast.Load)})
             node.body = self.block(node.body)
             if isinstance(node, (ast.For, ast.While)):

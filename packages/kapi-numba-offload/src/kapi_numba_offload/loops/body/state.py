@@ -109,6 +109,7 @@ class BodyState:
         self.tuples: dict[str, list[str]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
+        self._relied_on: dict[str, list[tuple[set[str], Callable[[ast.expr], bool]]]] = {}
         self.integers_of_arrays: set[int] = set()
         self.group = known.group
         self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
@@ -192,6 +193,26 @@ class BodyState:
             for each in ast.walk(node)
         )
 
+    def _rely(self, name: str, suits: Callable[[ast.expr], bool]) -> None:
+        """Note that statements in a loop are right only for values of a variable, or extent, that suit them."""
+        if self.loops:
+            self._relied_on.setdefault(name, []).append((self.loops[0], suits))
+
+    def may_get(self, name: str, value: ast.expr) -> bool:
+        """Whether a variable, or extent, may get a value that statements before have in the loop's next iteration."""
+        return all(
+            suits(value) for loop, suits in self._relied_on.get(name, ()) if self.loops and loop is self.loops[0]
+        )
+
+    def value_of(self, name: str) -> ast.expr | None:
+        """The one value of a temporary; None for other variables."""
+        values = {ast.unparse(each): each for each in self.made.get(name, ())}
+        if len(values) != 1:
+            return None
+        ((text, value),) = values.items()
+        self._rely(name, lambda other: ast.unparse(other) == text)
+        return value
+
     def most(self, length: ast.expr) -> int | None:
         """The most that a length may be, for the numbers of the launch; None if they do not tell."""
         match length:
@@ -200,14 +221,24 @@ class BodyState:
             case ast.Name(id=name) if name in self.bounds:
                 return self.bounds[name]()
             case ast.Name(id=name) if name in self.made:
-                return _largest([self.most(each) for each in self.made[name]])
+                most = _largest([self.most(each) for each in self.made[name]])
+                self._rely(name, lambda other: self._is_at_most(other, most))
+                return most
             case ast.Call(func=ast.Name(id="max"), args=args):
                 return _largest([self.most(each) for each in args])
             case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int(value))):
                 most = self.most(left)
                 return None if most is None else most - value
         text = ast.unparse(length)
-        return self.sizes[text] if text in self.sizes else self.numbers.of(text)
+        if text not in self.sizes:
+            return self.numbers.of(text)
+        size = self.sizes[text]
+        self._rely(text, lambda other: self._is_at_most(other, size))
+        return size
+
+    def _is_at_most(self, length: ast.expr, most: int | None) -> bool:
+        own = self.most(length)
+        return most is None or (own is not None and own <= most)
 
     def exactly(self, length: ast.expr) -> int | None:
         """Value of a length, for the numbers of the launch; None if they do not tell it."""

@@ -161,7 +161,7 @@ class ViewReader:
             axes = [_changed(axis, state.frozen) for axis in view.axes]
         else:
             # Any of several assignments may have been the latest: each writes the same variables.
-            axes = [_changed(axis, self._renewed(f"kapi_{name}_{number}")) for number, axis in enumerate(view.axes)]
+            axes = [_changed(axis, self._renewed(name, number, node)) for number, axis in enumerate(view.axes)]
             if name in state.sliced:  # any of them may be of one element
                 axes = [replace(axis, extent=Extent(axis.extent.length)) if isinstance(axis, FreeAxis) else axis
                         for axis in axes]  # fmt: skip
@@ -170,14 +170,16 @@ class ViewReader:
             raise NotInKernelError(f"variable {name} for parts of several arrays or ranks", node)
         state.bind(name, made)
 
-    def _renewed(self, stem: str) -> Callable[[ast.expr], ast.expr]:
-        """Assigns one variable after the other to what it is given."""
+    def _renewed(self, source: str, axis: int, node: ast.AST) -> Callable[[ast.expr], ast.expr]:
+        """Assigns one variable after the other to what it is given, for an axis of a variable."""
         numbers = itertools.count(1)
 
         def assign(value: ast.expr) -> ast.expr:
-            name = f"{stem}_{next(numbers)}"
+            name = f"kapi_{source}_{axis}_{next(numbers)}"
             if isinstance(value, ast.Name) and value.id == name:
                 return value
+            if not self._state.may_get(name, value):
+                raise NotInKernelError(f"variable {source} for parts of several lengths", node)
             self._state.renewed.add(name)
             return self._state.assigned(name, value)
 

@@ -111,7 +111,10 @@ def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: 
     name = name or state.new("a")
     state.put(f"ARRAY = kapi_PrivateArray({(*lengths,)}, DTYPE, True)", node, ARRAY=name, DTYPE=dtype)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
-    state.sizes |= {f"{name}.shape[{axis}]": length for axis, length in enumerate(lengths)}
+    sizes = {f"{name}.shape[{axis}]": length for axis, length in enumerate(lengths)}
+    if not all(state.may_get(text, ast.Constant(length)) for text, length in sizes.items()):
+        raise NotInKernelError(f"variable {name} for arrays of several lengths", node)
+    state.sizes |= sizes
     return name
 
 
