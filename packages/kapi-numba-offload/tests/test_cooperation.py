@@ -263,6 +263,43 @@ def test_one_array_by_two_names():
     np.testing.assert_array_equal(a.asnumpy(), x)
 
 
+def both_signs(x, y, n):
+    for i in numba.prange(x.shape[0]):
+        for k in range(y.shape[1]):
+            x[i, k - n] = y[i, k]
+
+
+def counter_of_both_signs(x, y, n):
+    for i in numba.prange(x.shape[0]):
+        for k in range(-n, n):
+            x[i, k] += y[i, k + n] * x[i, k]
+
+
+def reversed_rows(x, y, n):
+    for i in numba.prange(x.shape[0]):
+        for k in range(n):
+            x[i, n - 1 - k] += y[i, k]
+        for k in range(x.shape[1] - 1):
+            x[i, x.shape[1] - k - 2] *= y[i, k]
+
+
+def shifted_rows(x, y, n):
+    for i in numba.prange(x.shape[0]):
+        for k in range(n, y.shape[1]):
+            x[i, k - n] = y[i, k]
+        x[i, 0] += x[i, 1]
+
+
+@pytest.mark.parametrize("function", [both_signs, counter_of_both_signs, reversed_rows, shifted_rows])
+def test_iterations_together_have_no_element_from_both_ends(function, launches):
+    x, y = RANDOM.random((3, 400)), RANDOM.random((3, 800))
+    ours = dpnp.asarray(x), dpnp.asarray(y), 400
+    numba.njit(function)(*ours)
+    function(x, y, 400)
+    np.testing.assert_array_equal(ours[0].asnumpy(), x)
+    assert are_together(launches) == function.__name__.endswith("_rows")
+
+
 def test_many_short_rows_are_work_items(launches):
     numba.njit(softmax)(dpnp.ones((50, 8)), dpnp.zeros((50, 8)))
     assert not are_together(launches)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit, prange
 
-from kapi_numba_offload import OffloadFallbackWarning
+from kapi_numba_offload import OffloadFallbackWarning, check_races
 
 COUNT = 40_000
 AT = np.arange(COUNT) * 7919 % 4
@@ -302,3 +302,29 @@ def test_updates_whose_order_shows_are_in_order(function, as_in_python):
     rng = np.random.default_rng(3)
     at, x = rng.integers(0, 7, 3000), rng.integers(0, 100, 3000)
     as_in_python(function, [np.ones(7, "float64" if function is extrema_of_nans else "int64"), at, x])
+
+
+def from_both_ends(x, y, n):
+    for i in prange(-n, n):
+        x[i] += y[i + n]
+
+
+def from_both_ends_by_shift(x, y, n):
+    for i in prange(2 * n):
+        k = i - n
+        x[k] = max(x[k], y[i])
+
+
+def from_the_end_backwards(x, y, n):
+    for i in prange(2 * n):
+        x[n - 1 - i] *= y[i]
+
+
+@pytest.mark.parametrize("function", [from_both_ends, from_both_ends_by_shift, from_the_end_backwards])
+def test_elements_from_both_ends_are_shared(function):
+    """Some element is one from the start and one from the end: the simulator finds no race in its updates."""
+    x, y = np.arange(6.0), np.arange(12.0) - 5
+    ours = dpnp.asarray(x)
+    check_races(njit(parallel=True)(function), ours, dpnp.asarray(y), 6)
+    function(x, y, 6)
+    np.testing.assert_array_equal(ours.asnumpy(), x)

@@ -68,6 +68,7 @@ class IndependentLoop(ParallelLoop):
     """
 
     kind = "loop"
+    has_one_sign = True  # or `suits` says no
 
     def __init__(
         self,

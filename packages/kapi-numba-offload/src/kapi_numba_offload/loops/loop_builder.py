@@ -97,6 +97,8 @@ class LoopBuilder:
         Whether kernels check asserts and the lengths of operands.
     numba_types : bool
         Whether numbers have the types that Numba gives them; else those of the kernel language.
+    has_one_sign : bool
+        As that of `LaunchFacts`.
     """
 
     functions: LoopFunctions
@@ -105,6 +107,7 @@ class LoopBuilder:
     options: OffloadOptions
     has_checks: bool
     numba_types: bool
+    has_one_sign: bool = False
     _made: dict[tuple[Any, ...], BuiltLoop | Refusal] = field(default_factory=dict, init=False)
     _cooperations: dict[tuple[Any, ...], Cooperation | Literal["alone"]] = field(default_factory=dict, init=False)
     _together: dict[tuple[Any, ...], BuiltLoop | Literal["alone"]] = field(default_factory=dict, init=False)
@@ -290,7 +293,7 @@ class LoopBuilder:
         arrays = self._arrays(captured)
         facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
         integers = {name for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
-        known = LaunchFacts(facts, lower, self._numbers(captured), integers)
+        known = LaunchFacts(facts, lower, self._numbers(captured), integers, has_one_sign=self.has_one_sign)
         try:
             made = self.functions.lowered_body(known, has_numba_floats=self.numba_types, checks_lengths=self.has_checks)
             self._has_lengths_of_integers |= made.lengths.read_integers

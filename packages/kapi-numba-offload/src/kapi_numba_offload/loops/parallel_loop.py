@@ -84,9 +84,11 @@ class ParallelLoop:
     - `numba_types`: whether numbers have the types that Numba gives them; else those of the kernel language.
     - `latest`: the latest launch, or why there was none.
     - `kind`: what reports call it.
+    - `has_one_sign`: as that of `LaunchFacts`.
     """
 
     kind = "prange loop"
+    has_one_sign = False
 
     def __init__(
         self,
@@ -110,7 +112,7 @@ class ParallelLoop:
 
         def builder(*, has_checks: bool) -> LoopBuilder:
             functions = LoopFunctions(function, names, syntax)
-            return LoopBuilder(functions, syntax, location, options, has_checks, numba_types)
+            return LoopBuilder(functions, syntax, location, options, has_checks, numba_types, self.has_one_sign)
 
         self._builder = builder(has_checks=has_asserts)
         self._checking_builder = cache(lambda: self._builder if has_asserts else builder(has_checks=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
@@ -26,6 +27,7 @@ class IndexFacts:
 
     def __init__(self, names: Scope, known: LaunchFacts, parallel: Sequence[str], body: Sequence[ast.stmt]) -> None:
         self._names, self.parallel = names, tuple(parallel)
+        self._has_one_sign = known.has_one_sign
         self._values: dict[str, list[ast.expr | None]] = {}
         self._counters: dict[str, ast.expr] = {}
         for node in nodes_in(body):
@@ -90,11 +92,14 @@ class IndexFacts:
         return isinstance(node, ast.Compare)
 
     def is_injective(self, index: ast.expr, name: str) -> bool:
-        """Whether an index has another value for each value of a loop variable, all else being equal."""
+        """Whether an index has another element for each value of a loop variable, all else being equal."""
         match index:
             case ast.Name(own):
                 return own == name
-            case ast.UnaryOp(ast.USub(), own) | ast.Call(ast.Name("kapi_wrapped_index"), [own, *_]):
+            case ast.Call(ast.Name("kapi_wrapped_index"), [own, *_]):
+                # One from the end and one from the start may be of one element.
+                return self._has_one_sign and self.is_injective(own, name)
+            case ast.UnaryOp(ast.USub(), own):
                 return self.is_injective(own, name)
             case ast.BinOp(left, ast.Add() | ast.Sub(), right):
                 return any(self.is_injective(own, name) and self._is_invariant(other)
@@ -169,10 +174,21 @@ class LowerBounds:
 
     - `known`: variables that are never below a number.
     - `assigned_once`: variables that have one assignment in the loop.
+    - `counters`: variables that several loops in it assign, and nothing else.
+    - `kept`: variables from outside of the loop that it does not assign.
     """
 
-    def __init__(self, names: Scope, known: Mapping[str, int], assigned_once: Set[str]) -> None:
-        self._names, self._lower, self._assigned_once = names, dict(known), assigned_once
+    def __init__(
+        self,
+        names: Scope,
+        known: Mapping[str, int],
+        assigned_once: Set[str],
+        counters: Set[str] = frozenset(),
+        kept: Set[str] = frozenset(),
+    ) -> None:
+        self._names, self._lower, self._assigned_once, self._kept = names, dict(known), assigned_once, kept
+        self._counters = counters
+        self._spans: dict[str, tuple[ast.expr, ast.expr]] = {}
 
     def take_assignment(self, name: str, value: ast.expr) -> None:
         """Note what is known of a variable that is assigned a value."""
@@ -190,10 +206,18 @@ class LowerBounds:
             return
         args = node.iter.args
         step = args[2].value if len(args) == 3 and isinstance(args[2], ast.Constant) else 1 if len(args) < 3 else None
-        if isinstance(step, int) and step > 0 and node.target.id in self._assigned_once:
-            low = 0 if len(args) == 1 else self.of(args[0])
+        if isinstance(step, int) and step > 0 and node.target.id in self._assigned_once | self._counters:
+            start, stop = (ast.Constant(0), args[0]) if len(args) == 1 else args[:2]
+            self._spans[node.target.id] = start, stop
+            low = self.of(start)
             if low is not None:
                 self._lower[node.target.id] = low
+
+    def leave_loop(self, name: str) -> None:
+        """Note the end of a loop: of several with one variable, the latest one may have no iterations."""
+        if name in self._counters:
+            self._lower.pop(name, None)
+            self._spans.pop(name, None)
 
     def of(self, node: ast.expr) -> int | None:
         """A number that the value is never below, None if none is known."""
@@ -208,7 +232,37 @@ class LowerBounds:
             case ast.Call(ast.Name("max"), args):
                 return max((low for each in args if (low := self.of(each)) is not None), default=None)
             case ast.BinOp(left, operation, right):
-                return self._of_operation(self.of(left), operation, right)
+                found = [self._of_operation(self.of(left), operation, right), self._of_terms(node)]
+                return max((each for each in found if each is not None), default=None)
+        return None
+
+    def _of_terms(self, node: ast.expr) -> int | None:
+        """The lower bound of a sum in which terms cancel, such as `n - 1 - j` with `j` of `range(n)`."""
+        terms = self._linear(node, is_most=False)
+        if terms is None or any(count < 0 for term, count in terms.items() if term):
+            return None
+        return terms[""]
+
+    def _linear(self, node: ast.expr, *, is_most: bool) -> Counter[str] | None:
+        """A number that the value is never below, or never above, as multiples of numbers that are not negative."""
+        match node:
+            case ast.Constant(value) if type(value) is int:
+                return Counter({"": value})
+            case ast.Name() if type(value := self._names.value(node)) is int:
+                return Counter({"": value})
+            case ast.Name(name) if name in self._spans:
+                start, stop = self._spans[name]
+                return self._linear(ast.BinOp(stop, ast.Sub(), ast.Constant(1)) if is_most else start, is_most=is_most)
+            case ast.Name(name) if name in self._kept and self._lower.get(name, -1) >= 0:
+                return Counter({name: 1, "": 0})
+            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant()) if name in self._kept:
+                return Counter({ast.unparse(node): 1, "": 0})
+            case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
+                is_sum = isinstance(operation, ast.Add)
+                one, other = self._linear(left, is_most=is_most), self._linear(right, is_most=is_most == is_sum)
+                if one is not None and other is not None:
+                    (one.update if is_sum else one.subtract)(other)
+                    return one
         return None
 
     def _of_operation(self, left: int | None, operation: ast.operator, operand: ast.expr) -> int | None:

@@ -115,6 +115,8 @@ class RowLowering:
             node.body = self.block(node.body)
             if isinstance(node, (ast.For, ast.While)):
                 self._state.loops.pop()
+            if isinstance(node, ast.For):
+                self._state.leave_loop(node)
             node.orelse = self.block(node.orelse) if node.orelse else []
         return [node]
 

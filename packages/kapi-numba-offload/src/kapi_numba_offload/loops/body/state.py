@@ -121,7 +121,9 @@ class BodyState:
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
         once = {name for name, count in self.assignments.items() if count == 1}
-        self.lower = LowerBounds(names, known.lower, once)
+        kept = {*known.arrays, *known.integers} - self.assignments.keys()
+        counters = {name for name, count in self._loops_of.items() if count > 1 and self._is_counter(name)}
+        self.lower = LowerBounds(names, known.lower, once, counters, kept)
         self.constants = {
             each.targets[0].id: each.value.value
             for each in nodes
@@ -180,6 +182,13 @@ class BodyState:
                 number = integer_literal(step)
                 if number:
                     self.counters[name] = start, stop, number
+
+    def leave_loop(self, node: ast.For) -> None:
+        """Note the end of a loop."""
+        if isinstance(node.target, ast.Name):
+            self.lower.leave_loop(node.target.id)
+            if self._loops_of[node.target.id] > 1:
+                self.counters.pop(node.target.id, None)
 
     def _is_counter(self, name: str) -> bool:
         """Whether loops alone assign a variable."""

@@ -75,6 +75,8 @@ class LaunchFacts(NamedTuple):
     - `numbers`: integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
     - `integers`: variables from outside of the loop that are integers.
     - `group`: the arrays of the one work-group that does the loop; None for loops that are parallel.
+    - `has_one_sign`: whether the launch requires of each index that differs between iterations that it counts from the
+      start in all of them, or from the end.
     """
 
     arrays: Mapping[str, ArrayFacts]
@@ -82,6 +84,7 @@ class LaunchFacts(NamedTuple):
     numbers: LaunchNumbers
     integers: Set[str]
     group: GroupArrays | None = None
+    has_one_sign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

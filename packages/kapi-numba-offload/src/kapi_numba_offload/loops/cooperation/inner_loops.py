@@ -206,11 +206,14 @@ def _is_independent(array: str, nodes: Sequence[ast.AST], counters: Sequence[str
 
 
 def _is_injective(index: ast.expr, counter: str, changing: Set[str]) -> bool:
-    """Whether an index has another value for each value of a counter, all else being equal."""
+    """Whether an index has another element for each value of a counter, all else being equal.
+
+    One that may count from the end has not.
+    """
     match index:
         case ast.Name(name):
             return name == counter
-        case ast.UnaryOp(ast.USub(), own) | ast.Call(ast.Name("kapi_wrapped_index"), [own, _]):
+        case ast.UnaryOp(ast.USub(), own):
             return _is_injective(own, counter, changing)
         case ast.BinOp(left, ast.Add() | ast.Sub(), right):
             return any(_is_injective(own, counter, changing) and _is_invariant(other, changing)
