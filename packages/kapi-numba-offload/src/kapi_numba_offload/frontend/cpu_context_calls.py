@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, is_generic, numba_call, types
+from kapi_numba_offload._numba_compat import (
+    CPUDispatcher,
+    NumbaError,
+    fingerprint,
+    flags_of,
+    is_generic,
+    numba_call,
+    types,
+)
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
@@ -65,22 +73,25 @@ class _Calls:
         self._dispatcher = dispatcher
         self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
         self._warnings: dict[str, HostWarning] = {}
-        self._decided: BoundedCache[tuple[Any, ...], _InPlaceCall | None] = BoundedCache()
+        self._decided: BoundedCache[tuple[Any, ...], _InPlaceCall | HostWarning | CPUDispatcher] = BoundedCache()
         code = dispatcher.py_func.__code__
         is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         self._count = code.co_argcount if is_plain else -1
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        key = None if keywords or len(args) != self._count else _shapes(args)
+        key = None if keywords else _shapes(args)
         if key is not None:
             try:
                 found = self._decided[key]
             except KeyError:
                 return self._decide(args, keywords, key)
-            if found is not None:
+            if isinstance(found, _InPlaceCall):
                 return found(args)  # its arrays are aligned
             if not (is_timed() or is_inside()):
-                return numba_call(self._dispatcher, *args)
+                if isinstance(found, HostWarning):
+                    found()
+                    found = self._dispatcher
+                return numba_call(found, *args)
         return self._decide(args, keywords, None)
 
     def _decide(self, args: tuple[Any, ...], keywords: dict[str, Any], shapes: tuple[Any, ...] | None) -> Any:
@@ -105,6 +116,7 @@ class _Calls:
         if isinstance(found, str):
             if found not in ("", NUMBA_REFUSES):
                 self._warn(found)
+                self._note(shapes, self._warnings[found])
             return self._by_numba(args, keywords)
         small = found.small
         if (
@@ -114,10 +126,14 @@ class _Calls:
         ):
             if small.is_compiled or small.compiles(values):
                 if not (found.strided or small.must_be_apart):
-                    self._note(shapes, None)
-                return small(args, keywords) if is_timed() else self._by_numba(args, keywords)
+                    self._note(shapes, small.dispatcher)
+                return small(args, keywords)
             small = found.small = None
-        if not found.may_be_apart and (small is None or not small.must_be_apart or not small.is_little(values)):
+        if (
+            given is None
+            and not found.may_be_apart
+            and (small is None or not small.must_be_apart or not small.is_little(values))
+        ):
             self._note(shapes, found)
         result = found(given or args)
         if result is _APART:
@@ -131,7 +147,7 @@ class _Calls:
             self._warnings[why] = HostWarning(self._dispatcher, why)
         self._warnings[why]()
 
-    def _note(self, shapes: tuple[Any, ...] | None, found: _InPlaceCall | None) -> None:
+    def _note(self, shapes: tuple[Any, ...] | None, found: _InPlaceCall | HostWarning | CPUDispatcher) -> None:
         if shapes is not None:
             self._decided[shapes] = found
 
@@ -182,8 +198,7 @@ class _Calls:
             return _why_no_kernel(function)
         remember(dispatcher, function)
         small = None
-        is_alike = function.work is not None and not partition.updates_unlike_numba
-        if is_alike and is_generic(dispatcher) and options.may_fall_back and most_elements():
+        if function.work is not None and is_generic(dispatcher) and options.may_fall_back and most_elements():
             small = SmallCalls(dispatcher, function)
             remember(dispatcher, small)
         return _InPlaceCall(function, given, values, small)
@@ -193,19 +208,20 @@ class SmallCalls(OffloadedParts):
     """The calls of a function that are too small for kernels: Numba has all of it.
 
     - `function`: the function as it is offloaded, whose dtypes are Numba's.
-    - `is_compiled`: whether Numba has compiled it.
+    - `dispatcher`: what Numba calls, and `is_compiled`, whether it has compiled it.
     - `must_be_apart`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
     """
 
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
         super().__init__()
         assert function.work is not None
-        self._work = function.work
+        assert function.numba_version is not None
+        self._work, self._version, self.dispatcher = function.work, function.numba_version, dispatcher
         self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
         self.location = StatementLocation.of_function(dispatcher.py_func)
         self.latest: str | None = None
         self.moved = 0
-        self._dispatcher, self.must_be_apart = dispatcher, function.partition.updates_arrays
+        self.must_be_apart = function.numba_version.must_be_apart
         self.is_compiled = False
 
     @property
@@ -223,21 +239,25 @@ class SmallCalls(OffloadedParts):
 
     def compiles(self, values: tuple[Any, ...]) -> bool:
         """Compile the function for such arguments; whether Numba can, which has not all that kernels have."""
+        made = self._version.dispatcher(self.dispatcher)
         try:
-            self._dispatcher.compile(tuple(map(self._dispatcher.typeof_pyval, values)))
+            made.compile(tuple(map(made.typeof_pyval, values)))
         except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
             return False
-        self.is_compiled = True
+        self.dispatcher, self.is_compiled = made, True
         return True
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make the call, for reports."""
-        return run_recorded(self, self._run, (args, keywords))
+        """Make the call; reports tell of it."""
+        return run_recorded(self, self._run, (args, keywords)) if is_timed() else self._result(args, keywords)
 
     @timed
     def _run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         self.latest = "its arrays are small, and Numba computes where they are"
-        result = numba_call(self._dispatcher, *args, **keywords)
+        return self._result(args, keywords)
+
+    def _result(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        result = numba_call(self.dispatcher, *args, **keywords)
         return as_host_arrays(result) if is_inside() else result
 
 
@@ -298,7 +318,7 @@ def _why_no_kernel(function: OffloadedFunction) -> str:
 
 
 def _shapes(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The key of a call: types, shapes and integers; None for other arguments than arrays and plain numbers."""
+    """The key of a call: types, shapes and integers; None for arguments of other types than these."""
     key: list[Any] = []
     for each in args:
         kind = each.__class__
@@ -307,6 +327,17 @@ def _shapes(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         elif kind is int:  # no other part of a key equals one
             key.append(each)
         elif kind is float or kind is np.float64 or each is None:
+            key.append(kind)
+        elif kind is tuple:
+            within = _shapes(each)
+            if within is None:
+                return None
+            key.append((kind, *within))
+        elif isinstance(each, CPUDispatcher):
+            key.append(each)
+        elif isinstance(each, (bool, np.bool_, np.integer)):
+            key.append((kind, each))
+        elif isinstance(each, (complex, np.inexact)):
             key.append(kind)
         else:
             return None

@@ -102,10 +102,11 @@ def host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Host
     if offloaded.partition.regions and not offloaded.is_alike_for_numba:
         return None  # an expression of arrays may have another dtype for Numba
     # NumPy reads all of an update in place before it stores, and Numba an element at a time.
-    differs = options.parallel or offloaded.partition.updates_arrays
+    is_parallel = options.parallel and not offloaded.partition.races_by_fusion
+    differs = is_parallel or offloaded.partition.updates_arrays
     otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None
     host = HostFunction(
-        offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
+        offloaded.function, options, arguments, parallel=is_parallel, refusal=refusal, otherwise=otherwise
     )
     return host if host.compiles() else None
 

@@ -35,9 +35,10 @@ from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.call_costs import call_work
 from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
-from kapi_numba_offload.partition.dtype_equivalence import NumberType, has_numba_dtypes
+from kapi_numba_offload.partition.dtype_equivalence import NumberType
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
+from kapi_numba_offload.partition.numba_version import numba_version
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.regions.scan import Scan
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
@@ -119,8 +120,12 @@ class OffloadedFunction(OffloadedParts):
             texts = ast.unparse(usm), ast.unparse(host)
             raise mixed_error(where, *texts, facts.library, is_stored=_is_stored_to(node, host))
         is_in_place = facts.library is not None and facts.library.is_host
-        is_alike = is_in_place and (self.is_alike_for_numba or has_numba_dtypes(facts, _number_types(names, arguments)))
-        self.work = call_work(facts) if is_alike else None
+        self.numba_version, self.work = None, None
+        if is_in_place:
+            numbers = _number_types(names, arguments)
+            self.numba_version = numba_version(facts, numbers, is_alike=self.is_alike_for_numba)
+        if self.numba_version is not None:
+            self.work = call_work(facts, is_parallel=self.numba_version.is_parallel)
         body = self.partition.block(definition.body)
         definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)

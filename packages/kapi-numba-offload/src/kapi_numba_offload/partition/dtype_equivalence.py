@@ -18,13 +18,14 @@ from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["NumberType", "has_numba_dtypes"]
+__all__ = ["NumberType", "numba_dtypes"]
 
 NumberType = np.dtype[Any] | type
 """The dtype of an array's elements or of a number; `int` and `float` for Python's numbers, which NumPy has take that of
 the other operand, and Numba for 64 bits."""
 
 _Value = NumberType | tuple[Any, ...]
+_Sums = dict[ast.Call, tuple[str, ast.expr]]
 
 _PYTHON = frozenset((int, float))  # no tuple: NumPy has dtypes equal to them
 _64_BITS = {int: np.dtype("int64"), float: np.dtype("float64")}
@@ -38,6 +39,7 @@ _ARITHMETIC = frozenset(("add", "subtract", "multiply", "floor_divide", "remaind
 _OF_EXTREMES = frozenset(("min", "max", "amin", "amax", "copy", "ravel", "flatten", "reshape", "transpose", "sort"))
 _OF_SUMS = frozenset(("sum", "prod"))
 _OF_MOMENTS = frozenset(("mean", "std", "var"))
+_REWRITTEN = _OF_MOMENTS | {"sum"}
 _OF_FLOATS = frozenset(("sqrt", "exp", "log", "sin", "cos", "tan", "fabs", "tanh", "atan", "atan2", "hypot"))
 _TO_INTEGERS = frozenset(("floor", "ceil", "trunc"))
 _LIKE = frozenset(("zeros_like", "ones_like", "empty_like"))
@@ -49,25 +51,30 @@ class _UnlikeError(Exception):
     """NumPy's rules and Numba's give an expression other dtypes, or that is not known."""
 
 
-def has_numba_dtypes(facts: FunctionInfo, parameters: Mapping[str, NumberType]) -> bool:
-    """Whether NumPy's rules and Numba's give all expressions of a function the same dtypes.
-
-    A sum of float32 is not one of them: Numba rounds it otherwise.
+def numba_dtypes(
+    facts: FunctionInfo, parameters: Mapping[str, NumberType]
+) -> Mapping[ast.Call, tuple[str, ast.expr]] | None:
+    """Whether NumPy's rules and Numba's give all expressions of a function the same dtypes, but for sums of float32.
 
     - `parameters`: the types of the parameters that are arrays or numbers.
+
+    Returns these sums, which Numba rounds otherwise, with their names and what they are of; None for other dtypes.
     """
+    sums: dict[ast.Call, tuple[str, ast.expr]] = {}
     try:
-        _returned(facts, parameters, 0)
+        _returned(facts, parameters, 0, sums)
     except _UnlikeError:
-        return False
-    return True
+        return None
+    return sums
 
 
-def _returned(facts: FunctionInfo, parameters: Mapping[str, NumberType], depth: int) -> _Value | None:
+def _returned(
+    facts: FunctionInfo, parameters: Mapping[str, NumberType], depth: int, sums: _Sums | None = None
+) -> _Value | None:
     """The type of what a function returns, None for nothing."""
     if depth > _DEEPEST or not {each for each in parameters.values() if isinstance(each, np.dtype)} <= _HELD:
         raise _UnlikeError
-    reader = _Reader(facts, dict(parameters), depth)
+    reader = _Reader(facts, dict(parameters), depth, sums)
     known = None
     while known != reader.known:  # a name may get another type in a loop's body
         known = dict(reader.known)
@@ -79,10 +86,11 @@ class _Reader:
     """Reads the types of a function's expressions.
 
     - `known`: those of its names.
+    - `sums`: sums of float32 that it has; None where there may be none.
     """
 
-    def __init__(self, facts: FunctionInfo, known: dict[str, _Value], depth: int) -> None:
-        self._facts, self.known, self._depth = facts, known, depth
+    def __init__(self, facts: FunctionInfo, known: dict[str, _Value], depth: int, sums: _Sums | None) -> None:
+        self._facts, self.known, self._depth, self._sums = facts, known, depth, sums
         self.returned: _Value | None = None
 
     def block(self, body: Sequence[ast.stmt]) -> None:
@@ -274,6 +282,9 @@ class _Reader:
         if not isinstance(dtype, np.dtype) or not {each.arg for each in node.keywords} <= {"axis"}:
             raise _UnlikeError
         if name in _OF_EXTREMES:
+            return dtype
+        if dtype == _FLOAT32 and name in _REWRITTEN and self._sums is not None and not node.keywords and not args:
+            self._sums[node] = name, owner
             return dtype
         if name in ("any", "all"):
             return _BOOL

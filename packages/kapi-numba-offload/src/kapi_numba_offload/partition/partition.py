@@ -30,10 +30,10 @@ from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_el
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     is_read_after_stores,
     updates_arrays,
-    updates_unlike_numba,
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
+from kapi_numba_offload.partition.numba_version import races_by_fusion
 from kapi_numba_offload.partition.numpy_calls import (
     MENDED,
     ArgumentTexts,
@@ -68,8 +68,8 @@ class Partition:
 
     - `helpers`: name and object of everything that the new body calls.
     - `regions`: what became kernels, in order.
-    - `updates_arrays`, `updates_unlike_numba`: whether Numba's results may be others for arrays that share memory; for
-      those that share none.
+    - `updates_arrays`, `races_by_fusion`: whether Numba's results may be others for arrays that share memory; whether
+      those of its parallel code may be for others, too.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:
@@ -84,7 +84,7 @@ class Partition:
         self._python_code = PythonCode(facts, self._iterated, self._helper_call)
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
-        self.updates_unlike_numba = updates_unlike_numba(facts)
+        self.races_by_fusion = facts.options.parallel and races_by_fusion(facts)
         self._is_read_after_stores = any(is_read_after_stores(facts, each) for each in ast.walk(self.definition))
 
     @property

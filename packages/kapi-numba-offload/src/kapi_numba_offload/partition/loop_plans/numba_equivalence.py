@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_types import is_usm_array
 
 __all__ = [
+    "buffered",
     "called_function",
     "called_functions",
     "computes_after_stores",
@@ -31,11 +32,14 @@ __all__ = [
     "is_movable",
     "is_read_after_stores",
     "may_reach_beyond",
+    "related_names",
     "stores_what_it_reads",
     "updates_arrays",
     "updates_unlike_numba",
     "with_buffered_updates",
 ]
+
+_Statement = TypeVar("_Statement", bound=ast.stmt)
 
 _NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
 _OF_DEVICES = {"sycl_queue", "device", "usm_type", "out"}
@@ -76,19 +80,24 @@ def with_buffered_updates(facts: FunctionInfo, statement: ast.stmt) -> ast.stmt:
     """
     made = copy.deepcopy(statement)
     copies = dict(zip(ast.walk(statement), ast.walk(made), strict=True))
-    buffered = {
+    updates = {
         copies[each]
         for each in ast.walk(statement)
         if isinstance(each, ast.AugAssign)
         and not _changes_by_numbers(facts, each)
         and may_have_axes(facts.kinds.target(each))
     }
-    buffering: ast.stmt = _Buffering(buffered).visit(made)
-    return ast.fix_missing_locations(buffering)
+    return buffered(made, updates)
+
+
+def buffered(statement: _Statement, updates: Set[ast.AST]) -> _Statement:
+    """A statement, changed in place, of whose updates some read all of their operands before they store."""
+    made: _Statement = _Buffering(updates).visit(statement)
+    return ast.fix_missing_locations(made)
 
 
 class _Buffering(ast.NodeTransformer):
-    def __init__(self, updates: set[ast.AST]) -> None:
+    def __init__(self, updates: Set[ast.AST]) -> None:
         self._updates = updates
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
@@ -139,10 +148,18 @@ def _may_read_aliases(facts: FunctionInfo, node: ast.AugAssign) -> bool:
     """Whether the value of an update may have an array under another name that the updated one has, too."""
     if not has_aliases(facts.definition):
         return False
+    related, owner = related_names(facts), root_variable(node.target)
+    if related is None or owner is None:
+        return True
+    return bool(related.get(owner, {owner}) & variables_of([ast.Expr(node.value)], ast.Load))
+
+
+def related_names(facts: FunctionInfo) -> dict[str, set[str]] | None:
+    """The local variables that may have parts of one array, for each that has such others; None if that is unknown."""
     related: dict[str, set[str]] = {}
-    for each in ast.walk(facts.definition):
+    for each in ast.walk(facts.definition) if has_aliases(facts.definition) else ():
         if isinstance(each, (ast.NamedExpr, ast.With)):
-            return True
+            return None
         if isinstance(each, (ast.For, ast.comprehension)):
             parts: list[ast.AST] = [each.target, each.iter]
         elif isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None and is_view(each.value):
@@ -152,8 +169,7 @@ def _may_read_aliases(facts: FunctionInfo, node: ast.AugAssign) -> bool:
         names = {name for part in parts for name in names_in(ast.walk(part), ast.Load, ast.Store)} & facts.names.locals
         joined = names.union(*(related[name] for name in names if name in related))
         related.update(dict.fromkeys(joined, joined))
-    owner = root_variable(node.target)
-    return owner is None or bool(related.get(owner, {owner}) & variables_of([ast.Expr(node.value)], ast.Load))
+    return related
 
 
 def updates_arrays(facts: FunctionInfo) -> bool:
@@ -173,15 +189,18 @@ def updates_arrays(facts: FunctionInfo) -> bool:
     return False
 
 
-def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> bool:
+def updates_unlike_numba(facts: FunctionInfo, *, besides: Set[ast.AST] = frozenset(), is_called: bool = False) -> bool:
     """Whether updates in place may give other elements by Numba, if no two arrays that it is given share memory.
 
+    - `besides`: updates that are not looked at.
     - `is_called`: whether its arguments may share memory all the same, as those of a function that an offloaded one
       calls.
     """
     has_updates = False
     called: list[FunctionInfo] = []
     for each in ast.walk(facts.definition):
+        if each in besides:
+            continue
         if _stores_by_numpy(facts, each) or is_read_after_stores(facts, each):
             return True
         if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):

@@ -1,0 +1,227 @@
+"""The version of a function that Numba compiles for small calls: updates read before they store, sums do not drift."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+
+from kapi_numba_offload._numba_compat import CPUDispatcher
+from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.kinds import may_have_axes
+from kapi_numba_offload.analysis.syntax import root_variable
+from kapi_numba_offload.partition.dtype_equivalence import NumberType, numba_dtypes
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
+    buffered,
+    called_function,
+    is_read_after_stores,
+    related_names,
+    updates_arrays,
+    updates_unlike_numba,
+)
+
+__all__ = ["NumbaVersion", "numba_version", "races_by_fusion"]
+
+_jit = numba.njit(fastmath={"reassoc"})  # so that sums are vectors
+
+
+@_jit
+def _sum(a: Any) -> Any:
+    flat, total = a.ravel(), 0.0
+    for k in range(flat.size):
+        total += np.float64(flat[k])
+    return np.float32(total)
+
+
+@_jit
+def _mean(a: Any) -> Any:
+    flat, total = a.ravel(), 0.0
+    for k in range(flat.size):
+        total += np.float64(flat[k])
+    return np.float32(np.float64(total) / np.float64(flat.size))
+
+
+@_jit
+def _var(a: Any) -> Any:
+    flat, total, squares = a.ravel(), 0.0, 0.0
+    for k in range(flat.size):
+        total += np.float64(flat[k])
+    mean = np.float64(total) / np.float64(flat.size)
+    for k in range(flat.size):
+        squares += (np.float64(flat[k]) - mean) ** 2
+    return np.float32(squares / np.float64(flat.size))
+
+
+@_jit
+def _std(a: Any) -> Any:
+    return np.float32(np.sqrt(_var(a)))
+
+
+_SUMS = {"sum": _sum, "mean": _mean, "var": _var, "std": _std}
+"""Sums of float32 in float64: Numba's add one element after the other in float32, whose error grows with each."""
+
+
+class NumbaVersion:
+    """A function for `numba.njit`, written where it is first asked for.
+
+    - `definition`: what it is written from, None where it is the function itself.
+    - `helpers`: what its text names besides.
+    - `is_parallel`: whether Numba may do its array expressions in parallel.
+    - `must_be_apart`: whether its results are NumPy's for arguments alone that share no memory.
+    """
+
+    def __init__(
+        self,
+        facts: FunctionInfo,
+        definition: ast.FunctionDef | None,
+        helpers: Mapping[str, Callable[..., Any]],
+        *,
+        is_parallel: bool,
+        must_be_apart: bool,
+    ) -> None:
+        self._facts, self._definition, self._helpers = facts, definition, helpers
+        self.is_parallel, self.must_be_apart = is_parallel, must_be_apart
+
+    def dispatcher(self, own: Any) -> Any:
+        """What compiles it: the function's own dispatcher, or another one with its options."""
+        options = {name: value for name, value in own.targetoptions.items() if name != "nopython"}
+        is_parallel = bool(options.get("parallel"))
+        if self._definition is None and is_parallel == self.is_parallel:
+            return own
+        function = self._facts.original if self._definition is None else self._written(self._definition)
+        return numba.njit(**{**options, "parallel": options["parallel"] if self.is_parallel else False})(function)
+
+    def _written(self, definition: ast.FunctionDef) -> FunctionType:
+        own = self._facts.original
+        given = {**self._facts.names.closure, **self._helpers}
+        outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
+        assert isinstance(outer, ast.FunctionDef)
+        definition.args.defaults = []
+        definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
+        outer.body.insert(0, definition)
+        module = ast.fix_missing_locations(ast.Module([outer], []))
+        scope: dict[str, Any] = {}
+        exec(compile(module, own.__code__.co_filename, "exec"), own.__globals__, scope)
+        made = scope[f"{PREFIX}outer"](*given.values())
+        assert isinstance(made, FunctionType)
+        made.__defaults__, made.__kwdefaults__ = own.__defaults__, own.__kwdefaults__
+        return made
+
+
+def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, is_alike: bool) -> NumbaVersion | None:
+    """The version of a function in which Numba's results are NumPy's; None if there is none.
+
+    It is written before the function is partitioned.
+
+    - `parameters`: the types of the parameters that are arrays or numbers.
+    - `is_alike`: whether all dtypes that it has are the same for both.
+    """
+    nodes = list(ast.walk(facts.definition))
+    updates = {each for each in nodes if isinstance(each, ast.AugAssign) and is_read_after_stores(facts, each)}
+    if (
+        updates_unlike_numba(facts, besides=updates)
+        or any(has_effects(each.target, facts.names) for each in updates)
+        or any(map(partial(_calls_racing, facts), nodes))
+    ):
+        return None
+    sums: Mapping[ast.Call, tuple[str, ast.expr]] = {}
+    if not is_alike or updates:  # Numba has no error where an array cannot hold what it is updated by
+        found = numba_dtypes(facts, parameters)
+        if found is None:
+            return None
+        sums = found
+    is_parallel = facts.options.parallel and not updates and not races_by_fusion(facts)
+    must_be_apart = updates_arrays(facts) or (is_parallel and bool(_stored_rows(facts)))
+    made = None
+    if updates or sums:
+        made = copy.deepcopy(facts.definition)
+        copies = dict(zip(nodes, ast.walk(made), strict=True))
+        calls = {copies[call]: (f"{PREFIX}{name}", copies[owner]) for call, (name, owner) in sums.items()}
+        made = _Sums(calls).visit(buffered(made, {copies[each] for each in updates}))
+    helpers = {f"{PREFIX}{name}": _SUMS[name] for name, _ in sums.values()}
+    return NumbaVersion(facts, made, helpers, is_parallel=is_parallel, must_be_apart=must_be_apart)
+
+
+def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
+    """Whether a function stores to rows of an array that it may also read.
+
+    Numba's parallel code then has wrong elements: it stores while it reads, in ``a[1:] = a[:-1]`` as well as in
+    statements apart that it fuses, such as ``b = a[::-1] + 1`` and ``a[:] = b``.
+
+    - `is_called`: whether its arguments may share memory.
+    """
+    stored = _stored_rows(facts)
+    if not stored:
+        return False
+    related = related_names(facts)
+    if related is None or None in stored:
+        return True
+    if is_called:
+        given = frozenset(facts.names.parameters)
+        related = {name: names | given if names & given else names for name, names in related.items()}
+        related.update({name: related.get(name, set()) | given for name in given})
+    read = _read_names(facts.definition)
+    return any(related.get(name, {name}) & read for name in stored if name is not None)
+
+
+def _stored_rows(facts: FunctionInfo) -> set[str | None]:
+    """The variables of arrays to more than an element of which a function stores."""
+    found: set[str | None] = set()
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.AugAssign) and may_have_axes(facts.kinds.target(each)):
+            found.add(root_variable(each.target))
+        elif isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load):
+            if may_have_axes(facts.kinds.kind(each)):
+                found.add(root_variable(each))
+    return found
+
+
+def _read_names(definition: ast.FunctionDef) -> set[str]:
+    """The variables that a function reads, but for what it stores to, returns, or asks for a shape."""
+    left: set[ast.AST] = set()
+    for each in ast.walk(definition):
+        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load):
+            left.add(each.value)
+        elif isinstance(each, ast.Attribute) and each.attr in ("shape", "size", "ndim"):
+            left.add(each.value)
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
+            left.update(each.args)
+        elif isinstance(each, ast.Return) and each.value is not None:
+            left.update(each.value.elts if isinstance(each.value, ast.Tuple) else [each.value])
+    nodes = (each for each in ast.walk(definition) if each not in left)
+    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _calls_racing(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether a call is of a function of the user's whose own parallel code may have wrong elements."""
+    if not isinstance(node, ast.Call):
+        return False
+    value = facts.names.value(node.func)
+    if not isinstance(value, CPUDispatcher) or not value.targetoptions.get("parallel"):
+        return False
+    found = called_function(facts, node)
+    return found is None or races_by_fusion(found[0], is_called=True)
+
+
+class _Sums(ast.NodeTransformer):
+    """Replaces sums by calls of `_SUMS`, for their names and arrays."""
+
+    def __init__(self, calls: Mapping[ast.AST, tuple[str, ast.AST]]) -> None:
+        self._calls = calls
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        found = self._calls.get(node)
+        self.generic_visit(node)
+        if found is None:
+            return node
+        name, _ = found
+        owner = node.args[0] if node.args else getattr(node.func, "value", None)
+        assert isinstance(owner, ast.expr)
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [owner], []), node)
