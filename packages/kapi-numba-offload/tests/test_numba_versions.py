@@ -127,7 +127,7 @@ def functions(a):
 
 @pytest.mark.parametrize("size", [1, 100, 20_000])
 @pytest.mark.parametrize("is_strided", [False, True])
-def test_sums_of_float32_are_as_near_as_numpys(launches, size, is_strided):
+def test_sums_of_float32_are_as_near_as_those_of_numpy(launches, size, is_strided):
     """Numba adds one element after the other in float32: at 20,000 elements it is wrong by 5e-6."""
     a = np.random.default_rng(size).random((2, size)).astype(np.float32)
     a = a[:, ::3] if is_strided else a

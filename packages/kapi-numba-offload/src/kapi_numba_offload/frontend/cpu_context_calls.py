@@ -125,14 +125,14 @@ class _Calls:
             and not (found.strided and any(_overlaps_itself(values[number]) for number in found.strided))
         ):
             if small.is_compiled or small.compiles(values):
-                if not (found.strided or small.must_be_apart):
+                if not (found.strided or small.requires_disjoint):
                     self._note(shapes, small.dispatcher)
                 return small(args, keywords)
             small = found.small = None
         if (
             given is None
             and not found.may_be_apart
-            and (small is None or not small.must_be_apart or not small.is_little(values))
+            and (small is None or not small.requires_disjoint or not small.is_little(values))
         ):
             self._note(shapes, found)
         result = found(given or args)
@@ -209,7 +209,7 @@ class SmallCalls(OffloadedParts):
 
     - `function`: the function as it is offloaded, whose dtypes are Numba's.
     - `dispatcher`: what Numba calls, and `is_compiled`, whether it has compiled it.
-    - `must_be_apart`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
+    - `requires_disjoint`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
     """
 
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
@@ -221,7 +221,7 @@ class SmallCalls(OffloadedParts):
         self.location = StatementLocation.of_function(dispatcher.py_func)
         self.latest: str | None = None
         self.moved = 0
-        self.must_be_apart = function.numba_version.must_be_apart
+        self.requires_disjoint = function.numba_version.requires_disjoint
         self.is_compiled = False
 
     @property
@@ -231,7 +231,7 @@ class SmallCalls(OffloadedParts):
 
     def suits(self, values: tuple[Any, ...]) -> bool:
         """Whether a call with these arguments is one of them."""
-        return self.is_little(values) and not (self.must_be_apart and _share_memory(values))
+        return self.is_little(values) and not (self.requires_disjoint and _share_memory(values))
 
     def is_little(self, values: tuple[Any, ...]) -> bool:
         """Whether arguments of these shapes are too little work for kernels."""

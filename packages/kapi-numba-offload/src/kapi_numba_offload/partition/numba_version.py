@@ -74,7 +74,7 @@ class NumbaVersion:
     - `definition`: what it is written from, None where it is the function itself.
     - `helpers`: what its text names besides.
     - `is_parallel`: whether Numba may do its array expressions in parallel.
-    - `must_be_apart`: whether its results are NumPy's for arguments alone that share no memory.
+    - `requires_disjoint`: whether its results are NumPy's for arguments alone that share no memory.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class NumbaVersion:
         helpers: Mapping[str, Callable[..., Any]],
         *,
         is_parallel: bool,
-        must_be_apart: bool,
+        requires_disjoint: bool,
     ) -> None:
         self._facts, self._definition, self._helpers = facts, definition, helpers
-        self.is_parallel, self.must_be_apart = is_parallel, must_be_apart
+        self.is_parallel, self.requires_disjoint = is_parallel, requires_disjoint
 
     def dispatcher(self, own: Any) -> Any:
-        """What compiles it: the function's own dispatcher, or another one with its options."""
+        """Dispatcher that compiles it: the function's own one, or another with the same options."""
         options = {name: value for name, value in own.targetoptions.items() if name != "nopython"}
         is_parallel = bool(options.get("parallel"))
         if self._definition is None and is_parallel == self.is_parallel:
@@ -138,7 +138,7 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
             return None
         sums = found
     is_parallel = facts.options.parallel and not updates and not races_by_fusion(facts)
-    must_be_apart = updates_arrays(facts) or (is_parallel and bool(_stored_rows(facts)))
+    requires_disjoint = updates_arrays(facts) or (is_parallel and bool(_stored_rows(facts)))
     made = None
     if updates or sums:
         made = copy.deepcopy(facts.definition)
@@ -146,7 +146,7 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
         calls = {copies[call]: (f"{PREFIX}{name}", copies[owner]) for call, (name, owner) in sums.items()}
         made = _Sums(calls).visit(buffered(made, {copies[each] for each in updates}))
     helpers = {f"{PREFIX}{name}": _SUMS[name] for name, _ in sums.values()}
-    return NumbaVersion(facts, made, helpers, is_parallel=is_parallel, must_be_apart=must_be_apart)
+    return NumbaVersion(facts, made, helpers, is_parallel=is_parallel, requires_disjoint=requires_disjoint)
 
 
 def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
