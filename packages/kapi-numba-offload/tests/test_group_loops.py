@@ -198,6 +198,31 @@ def test_many_elements_are_launches_of_all_of_the_device(launches):
     assert len(launches) > 2
 
 
+def updated_rows(p, b, n):
+    for k in range(n):
+        for i in numba.prange(p.shape[0]):
+            p[i, :] = np.minimum(p[i, :], p[i, k] + b[k, :])
+
+
+def updated_elements(p, b, n):
+    for k in range(n):
+        for i in numba.prange(p.shape[0]):
+            for j in range(p.shape[1]):
+                p[i, j] = min(p[i, j], p[i, k] + b[k, j])
+
+
+@pytest.mark.parametrize(("shape", "is_of_group"), [((500, 500), False), ((30, 30), True)])
+@pytest.mark.parametrize("function", [updated_rows, updated_elements])
+def test_loops_around_large_prange_loops_are_a_launch_an_iteration(function, shape, is_of_group, launches):
+    arrays = [RANDOM.random(shape) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(parallel=True)(function)(*given, 4)
+    for k in range(4):
+        arrays[0][:] = np.minimum(arrays[0], arrays[0][:, k, None] + arrays[1][k])
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-12)
+    assert (len(launches) == 1) is is_of_group
+
+
 def capitals(A, B, C, n):
     for _ in range(n):
         A[1:-1] = (B[:-2] + B[2:]) / 2 + C

@@ -74,10 +74,9 @@ class _Lowered:
     stored: tuple[int, ...]
     lengths: tuple[str, ...]
 
-    def groups(self, named: Mapping[str, Any]) -> int:
-        """The groups that may do it."""
-        items = prod(MadeArray(_ITEM, self.lengths).shape(named)) if self.lengths else 1
-        return max(1, -(-items // _ITEMS_APART))
+    def items(self, named: Mapping[str, Any]) -> int:
+        """The work-items that have elements of their own."""
+        return prod(MadeArray(_ITEM, self.lengths).shape(named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +128,12 @@ class GroupLoop:
         if not all(isinstance(named[each], _NUMBERS) for each in self.syntax.reductions):
             return False
         if not self.sizes.are_quickest_in_groups(captured, facts.units):
-            return False
+            return False  # whatever its body is
         lowered = self._lowered(named)
         if not isinstance(lowered, _Lowered) or not lowered.arrays.hold(named):
             return False
-        if not self.sizes.are_quickest_in_groups(captured, min(facts.units, lowered.groups(named))):
+        apart = min(facts.units, max(1, lowered.items(named)) / _WORK_ITEMS) if lowered.lengths else None
+        if not self.sizes.are_quickest_in_groups(captured, apart):
             return False
         own = [named[each] for each in self.syntax.captured]
         if not all(map(_has_own_elements, [own[at] for at in lowered.stored])):
@@ -159,7 +159,9 @@ class GroupLoop:
         results = [((1,), each, "device") for each in built.dtypes]
         made, left = ([allocate(*each, queue) for each in group] for group in (shapes, results))
         size = _ITEMS_APART if lowered.lengths else min(_WORK_ITEMS, facts.max_work_group_size)
-        groups = min(lowered.groups(named), _GROUPS_PER_UNIT * facts.units)
+        groups = 1
+        if lowered.lengths:
+            groups = max(1, min(-(-lowered.items(named) // size), _GROUPS_PER_UNIT * facts.units))
         space = kapi_runtime.NdRange([groups * size], [size])
         launch(built.kernel, space, [*left, *starts, *values, *made, 0, 1, 1])
         self.latest = KernelLaunch(built.kernel, space, queue, [*results, *shapes], sum(e.nbytes for e in left))

@@ -70,13 +70,14 @@ class StepSizes:
         seconds = self._seconds(captured)
         return seconds.on_host < seconds.on_device
 
-    def are_quickest_in_groups(self, captured: Sequence[Any], groups: int) -> bool:
-        """Whether so many work-groups take far less time than launches, and less than the host and its copies.
+    def are_quickest_in_groups(self, captured: Sequence[Any], apart: float | None) -> bool:
+        """Whether work-groups take far less time than launches, and less than the host and its copies.
 
-        One group waits for barriers; of several ones, each work-item has elements of its own.
+        - `apart`: how many times as many work-items as a group has have elements of their own; None for one group,
+          which waits for barriers.
         """
         seconds = self._seconds(captured)
-        in_groups = seconds.waiting + seconds.working if groups == 1 else seconds.working / groups
+        in_groups = seconds.waiting + seconds.working if apart is None else seconds.working / apart
         return _FAR * in_groups < seconds.on_device and in_groups < seconds.on_host
 
     def _seconds(self, captured: Sequence[Any]) -> Seconds:
@@ -85,10 +86,10 @@ class StepSizes:
         for name, value in zip(self.given, captured, strict=True):
             copies = 1 if self.only_reads(name) else 2
             of_copies += sum(copies * (COPY + each.nbytes * COPIED_BYTE) for each in arrays_among((value,)))
-        shapes, of_loops = self._shapes(captured), self._in_parallel_loops(captured) if self.depth else 0
+        shapes, lengths = self._shapes(captured), _lengths(captured)
 
-        def of_statement(axes: int | None) -> int:
-            return max(of_loops, *(largest(each, axes) for each in shapes))
+        def of_statement(axes: int | None, loops: int) -> int:
+            return max(largest(lengths, loops) if loops else 0, *(largest(each, axes) for each in shapes))
 
         found = self.costs.seconds(self._values(captured), of_statement)
         return found._replace(on_host=of_copies + found.on_host)
@@ -102,7 +103,7 @@ class StepSizes:
 
     def _in_parallel_loops(self, captured: Sequence[Any]) -> int:
         """The iterations of one `prange` loop, at most."""
-        return largest(tuple(length for each in arrays_among(captured) for length in each.shape), self.depth)
+        return largest(_lengths(captured), self.depth)
 
     def _iterations(self, captured: Sequence[Any]) -> float:
         found = self.costs.iterations(self._values(captured))
@@ -110,3 +111,8 @@ class StepSizes:
 
     def _values(self, captured: Sequence[Any]) -> dict[str, Any]:
         return known_values(dict(zip(self.given, captured, strict=True)))
+
+
+def _lengths(captured: Sequence[Any]) -> tuple[int, ...]:
+    """The lengths of all axes of the arrays."""
+    return tuple(length for each in arrays_among(captured) for length in each.shape)

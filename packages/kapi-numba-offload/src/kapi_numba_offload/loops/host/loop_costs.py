@@ -39,6 +39,9 @@ _MULTIPLICATION = 0.25e-9  # of the host, in a product of matrices
 _BARRIER = 2e-6  # of a statement by one work-group: its barrier, and the latency of memory
 _OF_GROUP = 0.1  # of what an operation takes the host
 
+Largest = Callable[[int | None, int], int]
+"""The most elements along so many axes of an array, or that so many loops within a `prange` loop work on."""
+
 UNCOUNTED = 16
 """Iterations that count for a loop whose bounds the values before it do not determine."""
 
@@ -56,6 +59,8 @@ class StatementCosts:
     ----------
     axes : int or None
         How many axes it works on; None if that is not known.
+    loops : int
+        How many loops and rows are nested in it, if it is a `prange` loop; 0 for others.
     operations : int
         Its operations on arrays.
     of_products : int
@@ -69,6 +74,7 @@ class StatementCosts:
     """
 
     axes: int | None
+    loops: int
     operations: int
     of_products: int
     elements: int
@@ -79,16 +85,16 @@ class StatementCosts:
         """Seconds on a GPU, whose work is little compared with its launch."""
         return _LAUNCH + self.views * _VIEW + self.elements * _READ
 
-    def in_group(self, largest: Callable[[int | None], int]) -> tuple[float, float]:
-        """Seconds that one work-group waits, and that it works, given the number of elements along so many axes."""
-        work = largest(self.axes) * self.operations * _OPERATION
-        work += largest(self.of_products) * _MULTIPLICATION if self.of_products else 0
+    def in_group(self, largest: Largest) -> tuple[float, float]:
+        """Seconds that one work-group waits, and that it works."""
+        work = largest(self.axes, self.loops) * self.operations * _OPERATION
+        work += largest(self.of_products, 0) * _MULTIPLICATION if self.of_products else 0
         return _BARRIER * (1 + self.elements), work * _OF_GROUP
 
-    def on_host(self, largest: Callable[[int | None], int]) -> float:
-        """Seconds on the host, given the number of elements along so many axes."""
-        work = largest(self.axes) * self.operations * _OPERATION * (_SCATTERED if self.is_scattered else 1)
-        return _CALL + work + (largest(self.of_products) * _MULTIPLICATION if self.of_products else 0)
+    def on_host(self, largest: Largest) -> float:
+        """Seconds on the host."""
+        work = largest(self.axes, self.loops) * self.operations * _OPERATION * (_SCATTERED if self.is_scattered else 1)
+        return _CALL + work + (largest(self.of_products, 0) * _MULTIPLICATION if self.of_products else 0)
 
 
 class Seconds(NamedTuple):
@@ -141,7 +147,7 @@ class LoopCosts(CountedLoop):
     statements: tuple[StatementCosts, ...]
     inner: tuple[LoopCosts, ...]
 
-    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> Seconds:
+    def seconds(self, values: Mapping[str, Any], largest: Largest) -> Seconds:
         """Seconds that a run takes.
 
         A loop whose bounds depend on the variable of one around it counts as for the middle of its range.
@@ -151,7 +157,7 @@ class LoopCosts(CountedLoop):
         values : mapping
             The integers and the extents of the arrays that it is given.
         largest : callable
-            The most elements along so many axes of one of the arrays.
+            What gives the most elements that a statement works on.
         """
         times, values = self.middle(values)
         inner = [each.seconds(values, largest) for each in self.inner] if times else []

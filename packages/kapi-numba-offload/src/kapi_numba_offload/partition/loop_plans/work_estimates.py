@@ -68,11 +68,14 @@ def _statement_costs(facts: FunctionInfo, statement: ast.stmt) -> StatementCosts
         each for each in nodes
         if isinstance(each, (*_OPERATIONS, ast.AugAssign, ast.Assign)) and computes_arrays(facts, each)
     ]  # fmt: skip
+    loops = 0
     parts = [each for each in nodes if isinstance(each, ast.Subscript) and facts.is_usm(each.value)]
     is_scattered = any(_is_column(facts, each) for each in parts)
+    if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
+        loops, parts = _depth(facts, statement) or 0, []  # its rows are no views that are made before a launch
     views = sum(_rank(facts, each) != 0 and bool(names_in(ast.walk(each.slice), ast.Load)) for each in parts)
     count = sum(1 for _ in elements(facts, statement))
-    return StatementCosts(worked.most, max(1, len(operations)), worked.of_products, count, is_scattered, views)
+    return StatementCosts(worked.most, loops, max(1, len(operations)), worked.of_products, count, is_scattered, views)
 
 
 def _is_column(facts: FunctionInfo, node: ast.Subscript) -> bool:
