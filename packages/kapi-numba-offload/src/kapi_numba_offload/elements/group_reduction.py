@@ -21,6 +21,7 @@ __all__ = [
     "combining_space",
     "group_arguments",
     "group_lines",
+    "strided_lines",
     "group_space",
     "kept_lines",
 ]
@@ -29,43 +30,25 @@ _READ = 4  # elements that a work-item has asked for before it combines the firs
 
 
 def group_lines(
-    accumulator: Accumulator,
-    before: Sequence[str],
-    each: Sequence[str],
-    stored: Sequence[str],
-    values: Callable[[str, str], Sequence[str]] | None = None,
+    accumulator: Accumulator, before: Sequence[str], combined: Sequence[str], stored: Sequence[str]
 ) -> list[str]:
     """The lines of a kernel whose work-groups combine elements: each work-item some of them, and a tree these.
 
     - `accumulator`: what values become.
-    - `before`: lines that come first, and give the work-item's first element `at`, the `step` to the next one, and the
-      `end`; they know its number `k` in its group `group` of `size`, and the group's `number`.
-    - `each`: lines that combine the element at `at`.
+    - `before`: lines that come first; they know the work-item's number `k` in its group `group` of `size`, and the
+      group's `number`.
+    - `combined`: lines that combine the work-item's elements.
     - `stored`: lines that store the value, which one work-item runs.
-    - `values`: lines that give a variable the value of the element at another one: those of several elements are read
-      before they are combined then, since combining may branch.
     """
     names = list(zip(accumulator.variables, accumulator.arrays("shared"), strict=True))
     keep = [f"{array}[k] = {name}" for name, array in names]
-    several: list[str] = []
-    if values is not None:
-        numbers = range(_READ)
-        several = [f"while at + {_READ - 1} * step < end:"]
-        several += [f"    at{number} = at + {number} * step" for number in numbers]
-        several += [f"    {line}" for number in numbers for line in values(f"value{number}", f"at{number}")]
-        several += [f"    {line}" for number in numbers for line in accumulator.taken(f"value{number}", f"at{number}")]
-        several.append(f"    at = at + {_READ} * step")
     return [
         "k = item.get_local_id(0)",
         "size = item.get_local_range(0)",
         "group = item.get_group()",
         "number = group.get_group_linear_id()",
         *before,
-        *accumulator.start,
-        *several,
-        "while at < end:",
-        *(f"    {line}" for line in each),
-        "    at = at + step",
+        *combined,
         *keep,
         "half = size // 2",
         "while half > 0:",
@@ -75,6 +58,28 @@ def group_lines(
         "    half = half // 2",
         "if k == 0:",
         *(f"    {line}" for line in stored),
+    ]
+
+
+def strided_lines(accumulator: Accumulator, values: Callable[[str, str], Sequence[str]]) -> list[str]:
+    """The lines that combine the elements from `at` on, a `step` apart, before the `end`.
+
+    Several of them are read before they are combined, since combining may branch.
+
+    - `values`: what gives the lines that give a variable the value of the element at another one.
+    """
+    numbers = range(_READ)
+    reads = [line for number in numbers for line in values(f"value{number}", f"at{number}")]
+    combines = [line for number in numbers for line in accumulator.taken_in_order(f"value{number}", f"at{number}")]
+    return [
+        *accumulator.start_at("at", "end"),
+        f"while at + {_READ - 1} * step < end:",
+        *(f"    at{number} = at + {number} * step" for number in numbers),
+        *(f"    {line}" for line in [*reads, *combines]),
+        f"    at = at + {_READ} * step",
+        "while at < end:",
+        *(f"    {line}" for line in [*values("value", "at"), *accumulator.taken_in_order("value", "at")]),
+        "    at = at + step",
     ]
 
 
@@ -137,8 +142,9 @@ def combining_kernel(
         body = [*accumulator.start, "for at in range(items):", *(f"    {line}" for line in each), stored]
         lines, parameters = [*index_lines(ndim, extents), *body], [*parameters, *extent_names(extents)]
     else:
-        bounds = ["at = k", "step = size", "end = items"]
-        lines = group_lines(accumulator, [*kept_lines(ndim, "number"), *bounds], each, [stored])
+        combined = [*accumulator.start, "at = k", "while at < items:", *(f"    {line}" for line in each)]
+        combined.append("    at = at + size")
+        lines = group_lines(accumulator, kept_lines(ndim, "number"), combined, [stored])
         parameters += [*extents[1:], *accumulator.arrays("shared")]
     return make_kernel(name, tuple(parameters), tuple(lines), location, fastmath=fastmath)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import kapi_runtime
-from kapi_numba_offload.elements.group_reduction import group_lines, kept_lines
+from kapi_numba_offload.elements.group_reduction import group_lines, kept_lines, strided_lines
 from kapi_numba_offload.elements.kernel_source import (
     Indexing,
     index_lines,
@@ -104,7 +104,6 @@ class AlongKernels:
             self.along.pieces > 1,
             len(self.along.kept),
         )
-        indices = self._indices(self._named_axes(0))
         before = kept_lines(ndim, "number // pieces" if split else "number")
         own = ", ".join(f"i{axis}" for axis in range(ndim))
         if split:
@@ -113,18 +112,14 @@ class AlongKernels:
         else:
             before += ["at = k", "step = size", "end = count"]
             stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
-
-        def values(name: str, at: str) -> list[str]:
-            return [*self._inner_lines(at), *_value_lines(elements, indices, accumulator, name)]
-
-        each = [*values("value", "at"), *accumulator.taken("value", "at")]
         results = accumulator.arrays("partial") if split else ["result"]
         lengths = [f"n{axis}" for axis in range(1, ndim)] + self._inner_lengths
         shared = accumulator.arrays("shared")
         parameters = [*results, "identity", *elements.parameters, "count", "pieces", *lengths, *shared]
-        return elements.kernel(parameters, group_lines(accumulator, before, each, stored, values), "_by_groups")
+        lines = group_lines(accumulator, before, self._strided(self._named_axes(0)), stored)
+        return elements.kernel(parameters, lines, "_by_groups")
 
-    def by_items(self, *, is_blocked: bool, is_mean: bool) -> kapi_runtime.Kernel:
+    def by_items(self, *, is_blocked: bool, is_cpu: bool, is_mean: bool) -> kapi_runtime.Kernel:
         """The kernel that reduces, with one or several work-items for each element of the result.
 
         Neighbouring work-items take neighbouring elements in memory: those of the result where the last axis is kept,
@@ -132,20 +127,31 @@ class AlongKernels:
 
         - `is_blocked`: whether a work-item takes neighbouring elements of the axes that go, which a processor's caches
           like.
+        - `is_cpu`: whether neighbouring work-items are lanes of a vector, which take as many steps.
         - `is_mean`: as for `by_groups`.
         """
         along, accumulator, virtual, split = self.along, self.accumulator, self.along.virtual, self.along.pieces > 1
         named = self._named_axes(1 if split and not along.is_along_last else 0)
         extents = [f"n{axis}" for axis in range(len(virtual))]
         piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
-        inner = [*self._inner_lines(), *_combined(self.elements, self._indices(named), accumulator)]
-        lines = [*index_lines(len(virtual), extents), *accumulator.start]
-        if piece is None:
-            lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
+        lines = index_lines(len(virtual), extents)
+        if not is_cpu:
+            if piece is None:
+                lines += ["at = 0", "step = 1", "end = count"]
+            elif is_blocked:
+                lines += [f"at = {piece} * steps", "step = 1", "end = min(count, at + steps)"]
+            else:
+                lines += [f"at = {piece}", "step = pieces", "end = count"]
+            lines += self._strided(named)
         else:
-            index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
-            lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
-            lines += [f"        {line}" for line in inner]
+            lines += accumulator.start
+            inner = [*self._inner_lines(), *_combined(self.elements, self._indices(named), accumulator)]
+            if piece is None:
+                lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
+            else:
+                index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
+                lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
+                lines += [f"        {line}" for line in inner]
         index = spell_index(tuple(range(len(virtual))))
         if split:
             lines += accumulator.stored("partial", index[1:-1])
@@ -197,6 +203,15 @@ class AlongKernels:
         first = "seeds" if split else "identity"
         parameters = ["result", first, *self.elements.parameters, "count", "steps", "pieces", *extent_names(extents)]
         return self.elements.kernel(parameters, lines, "_by_columns")
+
+    def _strided(self, named: dict[int, str]) -> list[str]:
+        """The lines of `strided_lines`, by the names of axes."""
+        indices = self._indices(named)
+
+        def values(name: str, at: str) -> list[str]:
+            return [*self._inner_lines(at), *_value_lines(self.elements, indices, self.accumulator, name)]
+
+        return strided_lines(self.accumulator, values)
 
     def _named_axes(self, first_kept: int) -> dict[int, str]:
         """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""

@@ -129,6 +129,29 @@ class Accumulator:
             f"    place = np.int64({position})",
         ]
 
+    def start_at(self, position: str, end: str) -> list[str]:
+        """The lines that give the variables their first values, for values in order from a position on, if there are."""
+        if not self._is_ordered:
+            return self.start
+        return [*self.start, f"if {position} < {end}:", f"    place = np.int64({position})"]
+
+    def taken_in_order(self, value: str, position: str) -> list[str]:
+        """The lines that combine a value at a later position than those before, after `start_at`."""
+        if not self._is_ordered:
+            return self.taken(value, position)
+        if self.dtype.kind == "b":
+            is_further = f"{value} and not total" if self.name == "argmax" else f"total and not {value}"
+        elif self.dtype.kind in "iu":
+            is_further = f"{value} {'>' if self.name == 'argmax' else '<'} total"
+        else:  # one that is not a number is further than all others
+            is_further = f"not {value} {'<=' if self.name == 'argmax' else '>='} total and total == total"
+        return [f"if {is_further}:", f"    total = {value}", f"    place = np.int64({position})"]
+
+    @property
+    def _is_ordered(self) -> bool:
+        """Whether a place needs no comparison where values come in order."""
+        return self.is_position and self.dtype.kind != "c"
+
     def taken_from(self, array: str, index: str) -> list[str]:
         """The lines that combine the variables that are elements of arrays."""
         if not self.is_position:

@@ -234,9 +234,9 @@ class Reduction:
         else:
             along = Along(shape, axes, pieces_of(kept, count, facts, is_last))
             kernel = self._kernel(
-                ("along axes", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
+                ("along axes", id(typed.elements), facts.is_cpu, len(shape), along.pieces > 1, *indexings),
                 lambda: AlongKernels(elements, indexings, along, accumulator).by_items(
-                    is_blocked=facts.is_cpu and not is_last, is_mean=is_mean
+                    is_blocked=facts.is_cpu and not is_last, is_cpu=facts.is_cpu, is_mean=is_mean
                 ),
             )
             space, numbers = space_of(along.virtual), along.scalars

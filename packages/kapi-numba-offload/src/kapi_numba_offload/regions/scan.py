@@ -184,9 +184,11 @@ class Scan:
             return run_rows
         if kept < _COLUMNS:
             return "it has too few columns"
-        along = Along(shape, (axis,), min(_MOST_PIECES, pieces_of(kept, one.count, device_facts(queue), False)))
+        facts = device_facts(queue)
+        along = Along(shape, (axis,), min(_MOST_PIECES, pieces_of(kept, one.count, facts, False)))
         kernels = AlongKernels(elements, indexings, along, accumulator)
-        columns, totals = kernels.column_scan(), kernels.by_items(is_blocked=True, is_mean=False)
+        columns = kernels.column_scan()
+        totals = kernels.by_items(is_blocked=True, is_cpu=facts.is_cpu, is_mean=False)
         seeds = seeding(len(one.kept), accumulator, str(self.location))
         full, own = space_of(along.virtual), space_of(along.kept)
 
