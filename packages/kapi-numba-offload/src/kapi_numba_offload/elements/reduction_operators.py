@@ -130,7 +130,7 @@ class Accumulator:
         ]
 
     def start_at(self, position: str, end: str) -> list[str]:
-        """The lines that give the variables their first values, for values in order from a position on, if there are."""
+        """The lines that give the variables their first values, for values in order from a position on."""
         if not self._is_ordered:
             return self.start
         return [*self.start, f"if {position} < {end}:", f"    place = np.int64({position})"]
