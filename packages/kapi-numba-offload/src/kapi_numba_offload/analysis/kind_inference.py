@@ -317,10 +317,13 @@ class Kinds:
         rank = owner.ndim
         if rank == 0 and any(map(_is_slice, axes)):  # `a[...]`
             return owner
+        arrays = [kind for axis, kind in zip(axes, kinds, strict=True) if _may_be_array(axis, kind)]
         for axis, kind in zip(axes, kinds, strict=True):
             if isinstance(axis, ast.Constant) and axis.value is None:
                 rank += 1
-            elif isinstance(kind, ArrayKind) or (kind == ANY and not _is_slice(axis)):
+            elif _may_be_array(axis, kind):
+                if arrays == [ArrayKind(owner.usm, 1)]:
+                    continue  # of positions or of truth values: its axis stands for the one that it selects from
                 is_full = len(axes) == owner.ndim and not any(map(_is_slice, axes))
                 return ArrayKind(
                     owner.usm, may_be_element=is_full and not any(isinstance(each, ArrayKind) for each in kinds)
@@ -382,6 +385,8 @@ class Kinds:
             if name in CREATION:
                 return creation_result(name, node, kinds, is_library_s or not self._has_host)
             return ArrayKind(True) if is_library_s else ANY
+        if name == "reshape" and len(node.args) == 2 and not node.keywords:
+            return method_result(kinds[0], name, node, kinds[1:], not self._has_host)
         if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
@@ -429,6 +434,11 @@ def _returned(definition: ast.FunctionDef, kinds: Kinds) -> Kind:
         return ANY
     found = {ANY if each.value is None else kinds.kind(each.value) for each in returns}
     return found.pop() if len(found) == 1 else ANY
+
+
+def _may_be_array(axis: ast.expr, kind: Kind) -> bool:
+    """Whether an index may be an array, of positions or of truth values."""
+    return isinstance(kind, ArrayKind) or (kind == ANY and not _is_slice(axis))
 
 
 def _is_slice(node: ast.expr) -> bool:
