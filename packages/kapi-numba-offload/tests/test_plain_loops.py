@@ -144,6 +144,47 @@ def test_loops_over_elements_are_reported(function):
         numba.njit(function)(a, dpnp.ones((100, 3)))
 
 
+def selected(x, places, found):
+    for _ in range(3):
+        far = x > 2
+        for j in range(far.shape[0]):
+            if far[j]:
+                found[places[j]] = x[j]
+        near = np.logical_not(far)
+        x = x[near] * 1.5
+        places = places[near]
+
+
+def of_other_shapes(x, places, found):
+    table = np.reshape(found, (100, found.size // 100))
+    rows = np.reshape(places // table.shape[1], x.size)
+    for _ in range(2):
+        for j in range(rows.shape[0]):
+            table[rows[j], places[j] % 7] = x[j]
+        x = np.reshape(table, (found.size,)) + x
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+@pytest.mark.parametrize("function", [selected, of_other_shapes])
+def test_loops_over_elements_of_selected_and_reshaped_arrays_are_compiled(function, monkeypatch):
+    """However many elements they have: an iteration works on one, and not on what an unknown rank might be."""
+    taken, subscript = [], dpnp.ndarray.__getitem__
+
+    def counted(array, index):
+        taken.append(index)
+        return subscript(array, index)
+
+    x, places = np.random.default_rng(3).random(70_000) * 3, np.random.default_rng(4).permutation(70_000)
+    expected, found = np.zeros(70_000), dpnp.zeros(70_000)
+    function(x, places, expected)
+    given = dpnp.asarray(x), dpnp.asarray(places)
+    monkeypatch.setattr(dpnp.ndarray, "__getitem__", counted)
+    numba.njit(function)(*given, found)
+    monkeypatch.undo()
+    assert len(taken) < 100
+    np.testing.assert_allclose(found.asnumpy(), expected)
+
+
 def test_loops_over_rows_are_compiled_in_a_context(launches):
     """NumPy arrays of any dtype; the function has an expression that is a kernel."""
 
