@@ -144,23 +144,23 @@ def test_loops_over_elements_are_reported(function):
         numba.njit(function)(a, dpnp.ones((100, 3)))
 
 
-def selected(x, places, found):
+def selected(x, positions, found):
     for _ in range(3):
         far = x > 2
         for j in range(far.shape[0]):
             if far[j]:
-                found[places[j]] = x[j]
+                found[positions[j]] = x[j]
         near = np.logical_not(far)
         x = x[near] * 1.5
-        places = places[near]
+        positions = positions[near]
 
 
-def of_other_shapes(x, places, found):
+def of_other_shapes(x, positions, found):
     table = np.reshape(found, (100, found.size // 100))
-    rows = np.reshape(places // table.shape[1], x.size)
+    rows = np.reshape(positions // table.shape[1], x.size)
     for _ in range(2):
         for j in range(rows.shape[0]):
-            table[rows[j], places[j] % 7] = x[j]
+            table[rows[j], positions[j] % 7] = x[j]
         x = np.reshape(table, (found.size,)) + x
 
 
@@ -174,10 +174,10 @@ def test_loops_over_elements_of_selected_and_reshaped_arrays_are_compiled(functi
         taken.append(index)
         return subscript(array, index)
 
-    x, places = np.random.default_rng(3).random(70_000) * 3, np.random.default_rng(4).permutation(70_000)
+    x, positions = np.random.default_rng(3).random(70_000) * 3, np.random.default_rng(4).permutation(70_000)
     expected, found = np.zeros(70_000), dpnp.zeros(70_000)
-    function(x, places, expected)
-    given = dpnp.asarray(x), dpnp.asarray(places)
+    function(x, positions, expected)
+    given = dpnp.asarray(x), dpnp.asarray(positions)
     monkeypatch.setattr(dpnp.ndarray, "__getitem__", counted)
     numba.njit(function)(*given, found)
     monkeypatch.undo()

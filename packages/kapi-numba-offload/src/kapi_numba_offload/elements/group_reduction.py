@@ -16,6 +16,7 @@ from kapi_numba_offload.elements.work_distribution import group_size
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = [
+    "combines_by_items",
     "combining_arguments",
     "combining_kernel",
     "combining_space",
@@ -26,7 +27,7 @@ __all__ = [
     "kept_lines",
 ]
 
-_READ = 4  # elements that a work-item has asked for before it combines the first of them
+_FEW_PIECES = 32  # of one result: a work-item combines them sooner than a group, if results lie side by side
 
 
 def group_lines(
@@ -61,22 +62,21 @@ def group_lines(
     ]
 
 
-def strided_lines(accumulator: Accumulator, values: Callable[[str, str], Sequence[str]]) -> list[str]:
+def strided_lines(accumulator: Accumulator, values: Callable[[str, str], Sequence[str]], in_flight: int) -> list[str]:
     """The lines that combine the elements from `at` on, a `step` apart, before the `end`.
 
-    Several of them are read before they are combined, since combining may branch.
-
     - `values`: what gives the lines that give a variable the value of the element at another one.
+    - `in_flight`: how many elements are read before the first of them is combined, since combining may branch.
     """
-    numbers = range(_READ)
+    numbers = range(in_flight)
     reads = [line for number in numbers for line in values(f"value{number}", f"at{number}")]
     combines = [line for number in numbers for line in accumulator.taken_in_order(f"value{number}", f"at{number}")]
     return [
         *accumulator.start_at("at", "end"),
-        f"while at + {_READ - 1} * step < end:",
+        f"while at + {in_flight - 1} * step < end:",
         *(f"    at{number} = at + {number} * step" for number in numbers),
         *(f"    {line}" for line in [*reads, *combines]),
-        f"    at = at + {_READ} * step",
+        f"    at = at + {in_flight} * step",
         "while at < end:",
         *(f"    {line}" for line in [*values("value", "at"), *accumulator.taken_in_order("value", "at")]),
         "    at = at + step",
@@ -112,7 +112,7 @@ def _local_memory(dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Any, ..
 def combining_kernel(
     accumulator: Accumulator,
     ndim: int,
-    facts: DeviceFacts,
+    by_items: bool,
     name: str,
     location: str,
     *,
@@ -122,11 +122,9 @@ def combining_kernel(
 ) -> kapi_runtime.Kernel:
     """The kernel that combines partial results, which have an axis more than results: the last one or the first.
 
-    On a processor a work-item takes those of one result, elsewhere a work-group does.
-
     - `accumulator`: what values become.
     - `ndim`: axes of the results.
-    - `facts`: those of the device.
+    - `by_items`: whether a work-item takes those of one result, as `combines_by_items` has it; else a work-group does.
     - `name`, `location`: the kernel's, and where it comes from.
     - `is_along_last`: which axis of the partial results is combined.
     - `is_mean`: whether the result is divided by `count`.
@@ -138,7 +136,7 @@ def combining_kernel(
     each = accumulator.taken_from("partial", index)
     stored = f"result{spell_index(tuple(range(ndim)))} = {accumulator.value(is_mean=is_mean)}"
     parameters = ["result", *accumulator.arrays("partial"), "identity", "items", "count"]
-    if facts.is_cpu:
+    if by_items:
         body = [*accumulator.start, "for at in range(items):", *(f"    {line}" for line in each), stored]
         lines, parameters = [*index_lines(ndim, extents), *body], [*parameters, *extent_names(extents)]
     else:
@@ -149,16 +147,22 @@ def combining_kernel(
     return make_kernel(name, tuple(parameters), tuple(lines), location, fastmath=fastmath)
 
 
-def combining_space(
-    shape: tuple[int, ...], items: int, facts: DeviceFacts
-) -> kapi_runtime.Range | kapi_runtime.NdRange:
+def combines_by_items(items: int, facts: DeviceFacts, *, is_along_last: bool = True) -> bool:
+    """Whether a work-item combines so many partial results, and no work-group.
+
+    - `is_along_last`: as of `combining_kernel`.
+    """
+    return facts.is_cpu or (not is_along_last and items <= _FEW_PIECES)
+
+
+def combining_space(shape: tuple[int, ...], items: int, *, by_items: bool) -> kapi_runtime.Range | kapi_runtime.NdRange:
     """The index space of that kernel for results of a shape, each of so many partial ones."""
-    return space_of(shape) if facts.is_cpu else group_space(int(np.prod(shape, dtype=np.int64)), items)
+    return space_of(shape) if by_items else group_space(int(np.prod(shape, dtype=np.int64)), items)
 
 
 def combining_arguments(
-    accumulator: Accumulator, shape: tuple[int, ...], items: int, count: int, facts: DeviceFacts
+    accumulator: Accumulator, shape: tuple[int, ...], items: int, count: int, *, by_items: bool
 ) -> tuple[Any, ...]:
     """Its arguments after `identity`."""
-    rest = extents_of(shape) if facts.is_cpu else [*shape[1:], *group_arguments(accumulator, items)]
+    rest = extents_of(shape) if by_items else [*shape[1:], *group_arguments(accumulator, items)]
     return (items, count, *rest)

@@ -24,6 +24,10 @@ from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 __all__ = ["GROUP_OPERATORS", "Along", "AlongKernels", "full", "loading", "seeding"]
 
 
+_MANY, _SEVERAL = 8, 4  # elements that a work-item has asked for before it combines the first of them
+_SMALL = 3  # operands and operations of an expression whose values leave registers for many of them
+
+
 @dataclass(frozen=True)
 class Along:
     """Layout of a reduction along axes.
@@ -211,7 +215,7 @@ class AlongKernels:
         def values(name: str, at: str) -> list[str]:
             return [*self._inner_lines(at), *_value_lines(self.elements, indices, self.accumulator, name)]
 
-        return strided_lines(self.accumulator, values)
+        return strided_lines(self.accumulator, values, _MANY if len(self.elements.dtypes) <= _SMALL else _SEVERAL)
 
     def _named_axes(self, first_kept: int) -> dict[int, str]:
         """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""

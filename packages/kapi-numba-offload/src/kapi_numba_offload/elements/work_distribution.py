@@ -21,10 +21,11 @@ __all__ = [
 ]
 
 _ITEMS_PER_UNIT = 2048
+_COLUMN_ITEMS_PER_UNIT = 1024  # of a GPU, where each has several elements in flight
 _MOST_ITEMS = 65536
 _FEWEST_STEPS = 16  # of a work-item, else its result costs as much as its work
 _SMALLEST_GROUP = 32  # work-items: with fewer elements, a work-item has them sooner
-_GROUPS_PER_UNIT = 8
+_GROUPS_PER_UNIT = 4  # as many as are resident, with several elements in flight for each work-item
 _MOST_OF_ONE_GROUP = 32  # elements for each of its work-items: combining the results of several is a launch more
 _FEWEST_OF_GROUP = 8  # the same, of several groups
 _MOST_PIECES = 16384  # of one result: a work-group combines them
@@ -114,7 +115,7 @@ def groups_of(kept: int, count: int, device: DeviceFacts) -> int:
 
 def pieces_of(kept: int, count: int, device: DeviceFacts, is_along_last: bool) -> int:
     """Into how many work-items each of `kept` reductions of `count` elements is split."""
-    most = _most_items(device) if device.is_cpu else device.units * _ITEMS_PER_UNIT
+    most = _most_items(device) if device.is_cpu else device.units * _COLUMN_ITEMS_PER_UNIT
     if not is_along_last:
         pieces = max(1, min(most // kept, count // _FEWEST_STEPS))
         return pieces if device.is_cpu else min(pieces, _MOST_PIECES)

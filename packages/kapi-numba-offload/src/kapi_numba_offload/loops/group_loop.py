@@ -132,8 +132,8 @@ class GroupLoop:
         lowered = self._lowered(named)
         if not isinstance(lowered, _Lowered) or not lowered.arrays.hold(named):
             return False
-        apart = min(facts.units, max(1, lowered.items(named)) / _WORK_ITEMS) if lowered.lengths else None
-        if not self.sizes.are_quickest_in_groups(captured, apart):
+        full_groups = min(facts.units, max(1, lowered.items(named)) / _WORK_ITEMS) if lowered.lengths else None
+        if not self.sizes.are_quickest_in_groups(captured, full_groups):
             return False
         own = [named[each] for each in self.syntax.captured]
         if not all(map(_has_own_elements, [own[at] for at in lowered.stored])):

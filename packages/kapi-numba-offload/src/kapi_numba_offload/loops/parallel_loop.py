@@ -14,7 +14,12 @@ import kapi_runtime
 from kapi_numba_offload.analysis.effects import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.elements.group_reduction import combining_arguments, combining_kernel, combining_space
+from kapi_numba_offload.elements.group_reduction import (
+    combines_by_items,
+    combining_arguments,
+    combining_kernel,
+    combining_space,
+)
 from kapi_numba_offload.elements.reduction_operators import Accumulator, as_dtype, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
@@ -286,10 +291,11 @@ class ParallelLoop:
         if facts.has_host_memory:
             return partial
         accumulator, count = Accumulator(operation, partial.dtype), partial.size
-        kernel = combining_kernel(accumulator, 0, facts, "combine", str(self.location))
+        by_items = combines_by_items(count, facts)
+        kernel = combining_kernel(accumulator, 0, by_items, "combine", str(self.location))
         result = allocate((), partial.dtype, "device", queue)
-        rest = combining_arguments(accumulator, (), count, count, facts)
-        launch(kernel, combining_space((), count, facts), [result, partial, accumulator.identity, *rest])
+        rest = combining_arguments(accumulator, (), count, count, by_items=by_items)
+        launch(kernel, combining_space((), count, by_items=by_items), [result, partial, accumulator.identity, *rest])
         return result.reshape(1)
 
     def _rows(self, made: BuiltLoop, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> PrivateRows | None:

@@ -13,6 +13,7 @@ import kapi_runtime
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.group_reduction import (
+    combines_by_items,
     combining_arguments,
     combining_kernel,
     combining_space,
@@ -264,13 +265,14 @@ class Reduction:
         elements, accumulator, answer = typed
         facts, own, kept = device_facts(queue), library_of_queue(queue), along.kept
         if along.pieces > 1:
+            by_items = combines_by_items(along.pieces, facts, is_along_last=along.is_along_last)
             second = combining_kernel(
-                accumulator, len(kept), facts, f"{elements.name}_combined", str(self.location),
+                accumulator, len(kept), by_items, f"{elements.name}_combined", str(self.location),
                 is_along_last=along.is_along_last, is_mean=self.name == "mean", fastmath=elements.fastmath,
             )  # fmt: skip
             partial = [(along.virtual, dtype, "device") for dtype in accumulator.dtypes]
-            second_space = combining_space(kept, along.pieces, facts)
-            after = combining_arguments(accumulator, kept, along.pieces, count, facts)
+            second_space = combining_space(kept, along.pieces, by_items=by_items)
+            after = combining_arguments(accumulator, kept, along.pieces, count, by_items=by_items)
         else:
             second, partial, second_space, after = None, [], space, ()
         shape = kept
