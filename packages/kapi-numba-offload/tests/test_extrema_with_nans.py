@@ -31,6 +31,24 @@ def test_positions_of_extrema_match_numpy(dtype):
             assert np.shape(one) == np.shape(other)
 
 
+@pytest.mark.usefixtures("as_on_a_gpu")
+@pytest.mark.nightly(one_in=3)
+@pytest.mark.parametrize("function", [np.argmax, np.argmin])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex128"])
+def test_positions_in_arrays_of_one_value_are_the_first(function, dtype):
+    """Also where it is the least value of the dtype, or the largest, or all but the last elements are."""
+    compiled = numba.njit(lambda a: (function(a), function(a, axis=0), function(a, axis=1)))
+    kind = np.dtype(dtype).kind
+    values = [False, True] if kind == "b" else [-np.inf, np.inf, np.nan, 0]
+    if kind in "iu":
+        values = [np.iinfo(dtype).min, np.iinfo(dtype).max, 1]
+    for shape, value, last in itertools.product([(3, 700), (9001, 3)], values, values):
+        a = np.full(shape, value, dtype)
+        a[-1, -1] = last
+        for found, axis in zip(compiled(dpnp.asarray(a)), (None, 0, 1), strict=True):
+            np.testing.assert_array_equal(dpnp.asnumpy(found), function(a, axis=axis), f"{shape} {value} {last}")
+
+
 DTYPES = "bool int8 uint64 float16 float32 float64 complex64 complex128".split()
 
 
