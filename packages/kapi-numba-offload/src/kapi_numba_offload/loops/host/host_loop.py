@@ -53,6 +53,7 @@ class HostLoop:
     - `definitions`: local functions that it calls.
     - `may_fill`: whether it may store to lists and sets that hold numbers: nothing reads them after an exception.
     - `empty`: those of `given` that may be empty lists, whose type the loop tells: it makes them then.
+    - `interpreted`: the loop as NumPy and Python run it, if that is not the one for Numba.
     - `is_parallel`: whether Numba runs iterations of it at once.
     - `moved`: bytes copied between host and device by the latest run.
     """
@@ -73,24 +74,30 @@ class HostLoop:
         definitions: Sequence[ast.FunctionDef] = (),
         may_fill: bool = False,
         empty: Sequence[str] = (),
+        interpreted: ast.stmt | None = None,
     ) -> None:
         self.given, self.is_parallel = tuple(given), parallel
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
-        definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
-        assert isinstance(definition, ast.FunctionDef)
-        definition.body = [*definitions, *function_body(loop, returned, flagged)]
-        module = ast.fix_missing_locations(ast.Module([definition], []))
-        scope: dict[str, Any] = {}
         read = variables_of([*definitions, loop], ast.Load)
         outside = as_host_has_it({**function.__globals__, **names.closure}, read)
         options = {**(options or {}), "parallel": parallel}
         outside.update({each.name: each.compiled(options) for each in called})
-        exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
-        self.function: FunctionType = scope[name]
-        self._compiled = numba.njit(**options)(self.function)
+
+        def made(statement: ast.stmt) -> tuple[FunctionType, list[ast.stmt]]:
+            definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
+            assert isinstance(definition, ast.FunctionDef)
+            definition.body = [*definitions, *function_body(statement, returned, flagged)]
+            module = ast.fix_missing_locations(ast.Module([definition], []))
+            scope: dict[str, Any] = {}
+            exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
+            return scope[name], definition.body
+
+        for_numba, body = made(loop)
+        self.function = for_numba if interpreted is None else made(interpreted)[0]
+        self._compiled = numba.njit(**options)(for_numba)
         self._why: dict[tuple[Any, ...], str | None] = {}
         self._loop, self._returned = loop, tuple(returned)
-        self._first = len(definition.body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
+        self._first = len(body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
         self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
         self.moved = 0
         subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
@@ -107,11 +114,11 @@ class HostLoop:
         self._empty = tuple(empty)
         self._filling: HostLoop | None = None
         if empty:
-            made: list[Any] = [ast.Assign([ast.Name(each, ast.Store())], ast.List([], ast.Load())) for each in empty]
+            lists: list[Any] = [ast.Assign([ast.Name(each, ast.Store())], ast.List([], ast.Load())) for each in empty]
             rest = [each for each in given if each not in empty]
             self._filling = HostLoop(
                 function, names, loop, bounds, rest, [*returned, *empty], parallel=parallel, flagged=flagged,
-                options=options, called=called, definitions=[*made, *definitions], may_fill=may_fill,
+                options=options, called=called, definitions=[*lists, *definitions], may_fill=may_fill,
             )  # fmt: skip
 
     def how(self, bounds: Sequence[Any], given: Sequence[Any]) -> str:

@@ -99,6 +99,7 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
         options=options, called=tuple(called.values()), definitions=definitions,
         parallel=facts.options.parallel and not has_parallel and not called
         and not any(stores_what_it_reads(facts, each) for each in nodes),
+        interpreted=statement,
     )  # fmt: skip
     depth = parallel_depth(facts, nodes)
     sizes = StepSizes(
