@@ -42,7 +42,7 @@ class Packing:
         if self.write is not None and not self.write(given, buffer):
             return False
         call = LaunchCall(ctypes.addressof(buffer), self.table)
-        return native_functions().launch(given, call.address, 0) == 0
+        return native_functions().pack(given, call.address) == 0
 
 
 def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Packing | None:

@@ -34,24 +34,24 @@ _DONE = DONE, DONE
 class _Slot:
     """The packed arguments of one launch in flight, and a record that names all work-groups."""
 
-    __slots__ = ("_call", "address", "buffer", "call", "record")
+    __slots__ = ("_call", "address", "buffer", "call", "record", "run")
 
     def __init__(self, packed: bytes, table: ArrayTable, shape: LaunchShape) -> None:
         self.buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
         self.address = ctypes.addressof(self.buffer)
         self.record = shape.new_record()
         self._call = LaunchCall(self.address, table, shape.kernel.loaded.address, self.record.address, shape.count)
-        self.call = self._call.address
+        self.call, self.run = self._call.address, self._call.method()
 
 
 class CpuPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it."""
 
-    __slots__ = ("_bound", "_free", "_is_of_default_queue", "_launch", "_packed", "_shape", "_table", "_write", "queue")
+    __slots__ = ("_bound", "_free", "_is_of_default_queue", "_pack", "_packed", "_shape", "_table", "_write", "queue")
 
     def __init__(self, shape: LaunchShape, queue: CpuQueue, packed: bytes, packing: Packing) -> None:
         self._shape, self.queue, self._packed = shape, queue, packed
-        self._table, self._write, self._launch = packing.table, packing.write, native_functions().launch
+        self._table, self._write, self._pack = packing.table, packing.write, native_functions().pack
         self._is_of_default_queue = queue is default_queue()
         self._free: list[_Slot] = []
         self._bound = self._new_slot()
@@ -77,20 +77,21 @@ class CpuPlan:
         if (write := self._write) is not None and not write(given, slot.buffer):
             self._free.append(slot)
             return None
-        runs_here = caller.waits and not before and queue.is_idle
+        # `queue.is_idle`, without the call of a property
+        runs_here = caller.waits and not before and queue.last is None and not (queue.is_in_order and queue.running)
         left = start = 0
         if runs_here and shape.last_ns < LONG_NS:
             queue.running[slot] = None
             start = perf_counter_ns()
             try:
-                next_ = self._launch(given, slot.call, 1)
+                next_ = slot.run(given)
             except BaseException:
                 shape.resume(slot.record, slot.address, queue, (given, slot))
                 raise
             finally:
                 del queue.running[slot]
         else:
-            next_ = self._launch(given, slot.call, 0)
+            next_ = self._pack(given, slot.call)
         if next_ < 0:
             self._free.append(slot)
             return None
@@ -107,7 +108,7 @@ class CpuPlan:
         """Pack the arguments for `send`; False if they are not the plan's."""
         if self._write is not None and not self._write(given, self._bound.buffer):
             return False
-        return self._launch(given, self._bound.call, 0) == 0
+        return self._pack(given, self._bound.call) == 0
 
     def send(self, owners: Any, before: list[Any]) -> tuple[CpuEvent, CpuEvent] | Literal[False]:
         """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""

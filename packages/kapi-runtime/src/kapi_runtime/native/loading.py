@@ -33,6 +33,7 @@ __all__ = [
     "capsule_name",
     "file_of",
     "load",
+    "methods",
     "python_function",
     "require_known_interpreter",
 ]
@@ -50,7 +51,7 @@ TABLE = 32
 The table is a word that all functions of a module share, and the addresses of the C functions, in the file's order.
 """
 
-_VARARGS_AND_KEYWORDS, _FASTCALL = 0x3, 0x80
+_VARARGS_AND_KEYWORDS, _ONE_ARGUMENT, _FASTCALL = 0x3, 0x8, 0x80
 _ALIGNMENT = 64  # of functions, in bytes: a line of the processor's caches
 
 
@@ -148,6 +149,16 @@ def calling(function: Callable[..., Any]) -> Callable[..., Any]:
 def _call() -> _MethodDefinition:
     # PyObject_Call has the parameters of a builtin's function: what it is bound to, a tuple, a dictionary or nothing.
     return _MethodDefinition(b"call", python_function("PyObject_Call"), _VARARGS_AND_KEYWORDS, None)
+
+
+def methods(name: str, address: int) -> Callable[[bytes], Callable[[Any], Any]]:
+    """Return what makes builtins of one native function: each takes an object, and has the bytes that it was made with.
+
+    - `address`: of a function that takes a `bytes` object and the argument, and returns a new reference.
+    """
+    definition = _MethodDefinition(name.encode(), address, _ONE_ARGUMENT, None)
+    _kept.append(definition)
+    return functools.partial(_bound, definition)
 
 
 def _builtin(name: str, address: int, table: bytes) -> Callable[..., Any]:

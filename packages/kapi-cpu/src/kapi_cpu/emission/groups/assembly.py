@@ -8,6 +8,7 @@ from functools import partial
 
 from kapi_cpu.emission.explanation import Explanation
 from kapi_cpu.emission.groups.actions import action_text
+from kapi_cpu.emission.groups.alignment import aligned_access
 from kapi_cpu.emission.groups.fission import Fission, barriers_of
 from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
@@ -81,6 +82,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else _EXTREMES)
+    ahead = _counted_ahead(source, lanes, shapes, processor)
     built = []
     for number, (full, rest, is_split) in enumerate(parts):
         action = ""
@@ -91,7 +93,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        built.append(Part(full, rest, action, is_split))
+        built.append(Part(full, rest, action, is_split, ahead))
     text = group_loop_text(
         entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
     )
@@ -201,6 +203,24 @@ def _built(
     vectorizer.run()
     shared = {slot: key for slot, key in vectorizer.slot_keys.items() if is_shared(key[1])}
     return Fission(target, emitter.private, shared, keeps_state)
+
+
+def _counted_ahead(source: Function, lanes: int, shapes: Shapes, processor: Processor) -> str:
+    """Add a function that counts the work-items of a row before the first aligned vector; its name, empty for none."""
+    if lanes == 1:
+        return ""
+    module, name = source.module, f"{source.name}.ahead"
+    target = parse_function_head(module, f"internal i64 @{name}({_PARAMETERS}) alwaysinline nounwind")
+    entry, begin = target.add_block("entry"), target.add_block("begin")
+    emitter = LaneEmitter(target, lanes, shapes, processor)
+    emitter.values = _Prologue(target, emitter).values(source)
+    access = aligned_access(source, shapes, _packed_loads(source), emitter.values)
+    if access is None:
+        return ""
+    module.functions[name] = target
+    access.write(emitter, shapes)
+    Builder(entry).emit("br label ?", begin)
+    return name
 
 
 class _Prologue:

@@ -11,6 +11,10 @@ from kapi_cpu.emission.vectorize.instructions.bounds import BEFORE, BEHIND
 __all__ = ["Context", "Part", "group_loop_text"]
 
 
+_LONG_ROW = 16
+"""Vectors of a row that is worth a further vector so that the others are aligned."""
+
+
 @dataclass(frozen=True)
 class Part:
     """The code of work-items from one barrier to the next.
@@ -18,12 +22,14 @@ class Part:
     - `full`, `rest`: the functions for full vectors, and for one in which lanes are off; the same without such.
     - `action`: the function to call before it; empty for none.
     - `is_split`: whether `full` returns where along a row the answer of a bound changes, and takes a side of that.
+    - `ahead`: the function that counts the work-items before the first aligned vector of a row; empty for none.
     """
 
     full: str
     rest: str
     action: str
     is_split: bool
+    ahead: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ def group_loop_text(
         lines += _loaded(label)
     for label in ("scratch", "context"):
         lines += _loaded(label, "ptr")
+    if any(part.ahead for part in parts):
+        lines.append(f"  %is_long = icmp uge i64 %local_size.0, {_LONG_ROW * lanes}")
     lines += ["  %item = alloca i64", "  %next = alloca i32"]
     lines += [f"  %shared.{position} = alloca {type_}" for position, type_ in enumerate(context.shared)]
     lines += [
@@ -148,7 +156,7 @@ def _part_lines(
             f"  %{p}.shared.{position} = load {type_}, ptr %shared.{position}"
             for position, type_ in enumerate(context.shared)
         ]
-    order = _by_columns if is_by_columns else _by_rows
+    order = _by_columns if is_by_columns else _by_aligned_rows if part.ahead else _by_rows
     lines += [
         "  store i64 0, ptr %item",
         "  store i32 0, ptr %next",
@@ -192,6 +200,51 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
     return [
         *lines,
         f"  br label %{p}.row.end",
+        f"{p}.row.end:",
+        *_row_end(p),
+        f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
+    ]
+
+
+def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
+    """Loops over rows: in each two turns, the work-items before the first aligned vector, and all others.
+
+    A turn has full vectors, then one with lanes off.
+    """
+    p = f"p{number}"
+    return [
+        f"  br label %{p}.row",
+        f"{p}.row:",
+        *_row_start(p, f"part.{number}", f"{p}.row.end"),
+        f"  %{p}.ahead = call i64 @{part.ahead}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
+        f"i64 0, i64 %{p}.1, i64 %{p}.2, i64 0, i32 0, ptr null)",
+        f"  %{p}.has_ahead = icmp ne i64 %{p}.ahead, 0",
+        f"  %{p}.has_turns = and i1 %is_long, %{p}.has_ahead",
+        f"  %{p}.first = select i1 %{p}.has_turns, i64 %{p}.ahead, i64 %extent.0",
+        f"  br label %{p}.turn",
+        f"{p}.turn:",
+        f"  %{p}.from = phi i64 [ 0, %{p}.row ], [ %{p}.to, %{p}.turn.end ]",
+        f"  %{p}.given = phi i64 [ %{p}.first, %{p}.row ], [ %extent.0, %{p}.turn.end ]",
+        # A group that is cut off may have fewer work-items than come before a line.
+        f"  %{p}.is_within = icmp ult i64 %{p}.given, %extent.0",
+        f"  %{p}.to = select i1 %{p}.is_within, i64 %{p}.given, i64 %extent.0",
+        f"  %{p}.count = sub i64 %{p}.to, %{p}.from",
+        f"  %{p}.full.count = and i64 %{p}.count, {-lanes}",
+        f"  %{p}.whole = add i64 %{p}.from, %{p}.full.count",
+        f"  %{p}.has_whole = icmp ne i64 %{p}.full.count, 0",
+        f"  br i1 %{p}.has_whole, label %{p}.full, label %{p}.left",
+        *_vectors(number, part, lanes, context, "full", f"%{p}.from", f"{p}.turn", f"%{p}.whole", f"{p}.left"),
+        f"{p}.left:",
+        f"  %{p}.end.0 = phi i64 [ %{p}.from, %{p}.turn ], [ %{p}.full.0.next, %{p}.full.end ]",
+        f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %{p}.to",
+        f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.turn.end",
+        f"{p}.rest:",
+        f"  %{p}.rest.count = sub i64 %{p}.to, %{p}.end.0",
+        *_vector_lines(number, part.rest, f"{p}.rest", p, f"%{p}.end.0", f"%{p}.rest.count", context),
+        f"  br label %{p}.turn.end",
+        f"{p}.turn.end:",
+        f"  %{p}.turns = icmp ult i64 %{p}.to, %extent.0",
+        f"  br i1 %{p}.turns, label %{p}.turn, label %{p}.row.end, !llvm.loop {loop_node()}",
         f"{p}.row.end:",
         *_row_end(p),
         f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",

@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterable
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
 from kapi_lowering.emission.llvm_ir import Block, Instruction, IRValue
 
-__all__ = ["recomputed_values"]
+__all__ = ["CHEAP", "recomputed_values"]
 
-_CHEAP = ("add", "sub", "mul", "shl", "and", "or", "xor", "trunc", "sext", "zext", "getelementptr", "icmp")
+CHEAP = ("add", "sub", "mul", "shl", "and", "or", "xor", "trunc", "sext", "zext", "getelementptr", "icmp")
+"""Instructions that take little time, and may be executed at any."""
+
 _MOST = 12
 """Instructions that are executed again, rather than their result kept in memory."""
 
@@ -28,7 +30,7 @@ def recomputed_values(
         for each in block.instructions:
             if each.form.is_void or shapes[each] is VARYING:
                 continue
-            if each.opcode not in _CHEAP and each not in invariant:
+            if each.opcode not in CHEAP and each not in invariant:
                 continue
             cost = 1
             for operand in each.operands:

@@ -23,6 +23,7 @@ MAX_DIMENSIONS = 3
 """Dimensions that an index space may have."""
 
 _LARGEST = 2**63 - 1
+_SMALL = 2**21 - 1  # of three such extents, the product is none too large
 _NO_INDEX = (TypeError, IndexError, ValueError)  # what `operator.index` raises differs by the library of an array
 
 
@@ -60,6 +61,11 @@ class Range(tuple[int, ...]):
                 f"a Range must have one to three dimensions, got {len(extents)}: {short_repr(extents)}",
                 code="range-dimensions",
             )
+        for extent in extents:  # most are made for one launch, which takes little longer than what follows
+            if type(extent) is not int or not 0 <= extent <= _SMALL:
+                break
+        else:
+            return tuple.__new__(cls, extents)
         try:
             values = tuple(operator.index(extent) for extent in extents)
         except _NO_INDEX:
