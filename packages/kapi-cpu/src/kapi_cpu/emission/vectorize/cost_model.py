@@ -28,7 +28,6 @@ from kapi_lowering.emission.llvm_ir import Block, FloatType, Instruction, IRType
 __all__ = [
     "Costs",
     "costs_of",
-    "instructions_of",
     "needs_lane_loop",
     "waits_for_itself",
     "waits_for_operands",
@@ -63,9 +62,6 @@ _LATENCIES = {"fdiv": 16, "sqrt": 20, "load": 7, "select": 3, "fcmp": 3, "icmp":
 _FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
 _BY_LANE = ("frem", "atomicrmw", "cmpxchg")
-_BY_EACH = 4
-"""Instructions of a lane of what no vector instruction does."""
-
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 _DIVIDED = 5.0
 """A division of integers in one lane, by floats."""
@@ -209,22 +205,6 @@ def needs_lane_loop(each: Instruction) -> bool:
     if each.opcode == "call":
         return not each.callee.startswith(("llvm.", "kapi."))
     return each.opcode in _BY_LANE
-
-
-def instructions_of(blocks: Iterable[Block], shapes: Shapes, lanes: int) -> int:
-    """Number of the instructions that a vector executes in blocks, about.
-
-    - `shapes`: of the kernel, for vectors.
-    - `lanes`: those of a vector.
-    """
-    count = 0
-    for block in blocks:
-        for each in block.instructions:
-            if _cost(each):
-                is_access = each.opcode in ("load", "store")
-                is_by_lane = _is_irregular(each, shapes) if is_access else needs_lane_loop(each)
-                count += _BY_EACH * lanes if is_by_lane else 1
-    return count
 
 
 def widest_bits(shapes: Shapes) -> int:

@@ -30,7 +30,7 @@ def decisions_of(shapes: Shapes, lanes: int, why: str, at_barriers: str) -> list
     """
     found = [Decision("kernel", 0, lanes, why)]
     everywhere = {*shapes.flow.reverse_postorder}
-    far = far_loads(shapes, lanes) if lanes > 1 else {}
+    far = far_loads(shapes) if lanes > 1 else {}
     for block in shapes.flow.reverse_postorder:
         is_masked = lanes > 1 and shapes.parts_within(block, everywhere)
         records = record_accesses(block, shapes) if lanes > 1 and not is_masked else {}

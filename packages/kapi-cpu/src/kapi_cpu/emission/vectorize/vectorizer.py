@@ -73,7 +73,7 @@ class Vectorizer:
         self._recomputed: set[IRValue] = set()
         self._nonempty: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
-        self.lane.far_loads = far_loads(shapes, emitter.lanes) if emitter.lanes > 1 else {}
+        self.lane.far_loads = far_loads(shapes) if emitter.lanes > 1 else {}
         self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
         self._strided_by = self._units()
         self._find_modes()
