@@ -64,7 +64,7 @@ def test_each_work_item_of_a_row_runs_once_wherever_memory_begins(nbytes, dtype,
 
 @pytest.mark.parametrize("shape", shapes())
 @pytest.mark.parametrize("extents", [(3, 1030), (2, 1000), (5, 700)])
-def test_rows_begin_at_other_places_of_a_line(extents, shape):
+def test_each_row_begins_elsewhere_in_a_line(extents, shape):
     a = np.random.default_rng(1).integers(0, 90, extents).astype(np.float32)
     _, _, given = behind_a_line(a, 16)
     out = np.zeros_like(a)

@@ -30,6 +30,7 @@ __all__ = [
 unrolls = True
 
 _SPACE = re.compile(r" addrspace\(\d+\)")
+_QUERY = re.compile(r'^declare (i64 @"?kapi\.query\.)', re.MULTILINE)
 _INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
 _DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILINE)
 
@@ -78,6 +79,7 @@ def prepare(sources: list[str]) -> list[str]:
 
 def _in_one_space(text: str) -> str:
     text = _SPACE.sub("", text.replace("addrspacecast ", "bitcast "))
+    text = _QUERY.sub(r"declare range(i64 0, -9223372036854775808) \1", text)  # divisions of ids need no signs
     return re.sub(r"\bnoinline\b", "", _with_remainders(text))
 
 

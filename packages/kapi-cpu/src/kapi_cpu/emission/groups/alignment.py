@@ -63,7 +63,7 @@ def aligned_access(
     - `invariant`: loads that may be executed at any time.
     - `given`: what is there at the start.
     """
-    if any(_tells_lanes(each) for each in source.instructions()):
+    if any(_shows_vectors(each) for each in source.instructions()):
         return None
     best, found = -1, None
     for each in source.instructions():
@@ -78,7 +78,7 @@ def aligned_access(
     return found
 
 
-def _tells_lanes(each: Instruction) -> bool:
+def _shows_vectors(each: Instruction) -> bool:
     """Whether it matters which work-items share a vector."""
     if each.opcode in ("atomicrmw", "cmpxchg"):
         return True

@@ -207,9 +207,9 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
 
 
 def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
-    """Loops over rows: in each two turns, the work-items before the first aligned vector, and all others.
+    """Loops over rows: in each two spans, the work-items before the first aligned vector, and all others.
 
-    A turn has full vectors, then one with lanes off.
+    A span has full vectors, then one with lanes off.
     """
     p = f"p{number}"
     return [
@@ -219,12 +219,12 @@ def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop
         f"  %{p}.ahead = call i64 @{part.ahead}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
         f"i64 0, i64 %{p}.1, i64 %{p}.2, i64 0, i32 0, ptr null)",
         f"  %{p}.has_ahead = icmp ne i64 %{p}.ahead, 0",
-        f"  %{p}.has_turns = and i1 %is_long, %{p}.has_ahead",
-        f"  %{p}.first = select i1 %{p}.has_turns, i64 %{p}.ahead, i64 %extent.0",
-        f"  br label %{p}.turn",
-        f"{p}.turn:",
-        f"  %{p}.from = phi i64 [ 0, %{p}.row ], [ %{p}.to, %{p}.turn.end ]",
-        f"  %{p}.given = phi i64 [ %{p}.first, %{p}.row ], [ %extent.0, %{p}.turn.end ]",
+        f"  %{p}.is_cut = and i1 %is_long, %{p}.has_ahead",
+        f"  %{p}.first = select i1 %{p}.is_cut, i64 %{p}.ahead, i64 %extent.0",
+        f"  br label %{p}.span",
+        f"{p}.span:",
+        f"  %{p}.from = phi i64 [ 0, %{p}.row ], [ %{p}.to, %{p}.span.end ]",
+        f"  %{p}.given = phi i64 [ %{p}.first, %{p}.row ], [ %extent.0, %{p}.span.end ]",
         # A group that is cut off may have fewer work-items than come before a line.
         f"  %{p}.is_within = icmp ult i64 %{p}.given, %extent.0",
         f"  %{p}.to = select i1 %{p}.is_within, i64 %{p}.given, i64 %extent.0",
@@ -233,18 +233,18 @@ def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop
         f"  %{p}.whole = add i64 %{p}.from, %{p}.full.count",
         f"  %{p}.has_whole = icmp ne i64 %{p}.full.count, 0",
         f"  br i1 %{p}.has_whole, label %{p}.full, label %{p}.left",
-        *_vectors(number, part, lanes, context, "full", f"%{p}.from", f"{p}.turn", f"%{p}.whole", f"{p}.left"),
+        *_vectors(number, part, lanes, context, "full", f"%{p}.from", f"{p}.span", f"%{p}.whole", f"{p}.left"),
         f"{p}.left:",
-        f"  %{p}.end.0 = phi i64 [ %{p}.from, %{p}.turn ], [ %{p}.full.0.next, %{p}.full.end ]",
+        f"  %{p}.end.0 = phi i64 [ %{p}.from, %{p}.span ], [ %{p}.full.0.next, %{p}.full.end ]",
         f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %{p}.to",
-        f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.turn.end",
+        f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.span.end",
         f"{p}.rest:",
         f"  %{p}.rest.count = sub i64 %{p}.to, %{p}.end.0",
         *_vector_lines(number, part.rest, f"{p}.rest", p, f"%{p}.end.0", f"%{p}.rest.count", context),
-        f"  br label %{p}.turn.end",
-        f"{p}.turn.end:",
-        f"  %{p}.turns = icmp ult i64 %{p}.to, %extent.0",
-        f"  br i1 %{p}.turns, label %{p}.turn, label %{p}.row.end, !llvm.loop {loop_node()}",
+        f"  br label %{p}.span.end",
+        f"{p}.span.end:",
+        f"  %{p}.again = icmp ult i64 %{p}.to, %extent.0",
+        f"  br i1 %{p}.again, label %{p}.span, label %{p}.row.end, !llvm.loop {loop_node()}",
         f"{p}.row.end:",
         *_row_end(p),
         f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
