@@ -96,7 +96,7 @@ def _depth(each: Instruction, shapes: Shapes) -> int:
 def _slice(
     pointer: IRValue, shapes: Shapes, invariant: Collection[IRValue], given: Collection[IRValue]
 ) -> list[Instruction] | None:
-    """What an address of the first iteration is computed from; None if that may not be executed at any time."""
+    """Instructions that compute an address in the first iteration; None if one may not be executed at any time."""
     found: dict[Instruction, None] = {}
 
     def is_added(value: IRValue) -> bool:
