@@ -122,6 +122,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
     from kapi_cpu.emission.narrow_integers import narrow_integers
+    from kapi_cpu.emission.narrow_truncations import narrow_truncations
     from kapi_cpu.emission.vectorize.private_fills import expand_private_fills
     from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
     from kapi_lowering.emission.pipeline import Pipeline
@@ -130,7 +131,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     return Pipeline(
         {
             "legalize": [lower_queries, convert_halves_by_float32, expand_group_operations, expand_private_fills],
-            "optimize": [hoist_invariant_loads.with_options(are_noalias=False), narrow_integers],
+            "optimize": [hoist_invariant_loads.with_options(are_noalias=False), narrow_integers, narrow_truncations],
             "finish": [
                 assemble_groups.with_options(**options),
                 define_group_updates,

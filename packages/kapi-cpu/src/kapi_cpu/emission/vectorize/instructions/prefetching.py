@@ -23,6 +23,7 @@ __all__ = ["FarLoad", "far_loads"]
 _ITERATIONS_AHEAD = 8
 _LINE_BYTES = 64
 
+
 @dataclass(frozen=True, slots=True)
 class FarLoad:
     """A load whose address grows with each iteration by what is known at run time only.
