@@ -78,7 +78,7 @@ define {last} @f(i8 %a, i16 %b) {{
     assert ("mul i16" in found, "mul nsw i32" in found) == (is_narrow, not is_narrow)
 
 
-def test_what_is_used_whole_is_computed_once():
+def test_results_with_further_users_keep_their_width():
     text = """
 define i8 @f(i8 %a, ptr %p) {
   %x = zext i8 %a to i32
