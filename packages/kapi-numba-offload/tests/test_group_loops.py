@@ -1,5 +1,7 @@
 """Plain loops over small arrays of a GPU that are one launch: a work-group does all iterations, or work-items apart."""
 
+import warnings
+
 import dpnp
 import numba
 import numpy as np
@@ -384,3 +386,43 @@ def test_variables_have_the_array_of_the_iteration_before(function):
     numba.njit(function)(*given, 40)
     function(*arrays, 40)
     np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+
+
+def bools_by_integers(p, n):
+    for _ in range(n):
+        p *= 3
+
+
+def integers_by_quotients(p, n):
+    for k in range(n):
+        p[1:] //= 2
+        p[k, 1:] /= 2
+
+
+def rows_by_fractions(p, n):
+    for k in numba.prange(n):
+        p[k] *= 0.5
+
+
+def integers_by_integers(p, n):
+    for k in range(n):
+        p[1:] *= 3
+        p[k] -= p[k] // 2
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "uint8", "float32", "complex128"])
+@pytest.mark.parametrize("function", [bools_by_integers, integers_by_quotients, rows_by_fractions, integers_by_integers])
+def test_arrays_hold_what_updates_make_as_in_numpy(function, dtype):
+    expected, error = np.ones((4, 5), dtype), None
+    given = dpnp.asarray(expected)
+    try:
+        function(expected, 2)
+    except TypeError as raised:
+        error = type(raised)
+    if error is None:
+        numba.njit(function)(given, 2)
+        np.testing.assert_array_equal(given.asnumpy(), expected)
+    else:
+        with warnings.catch_warnings(), pytest.raises((TypeError, ValueError)):
+            warnings.simplefilter("ignore")
+            numba.njit(function)(given, 2)

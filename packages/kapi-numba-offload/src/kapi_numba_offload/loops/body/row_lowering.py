@@ -34,6 +34,7 @@ from kapi_numba_offload.loops.body.functions.positions import (
     nonzero_positions,
 )
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
+from kapi_numba_offload.loops.body.in_place_updates import require_held
 from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
@@ -365,6 +366,7 @@ class RowLowering:
             # Other iterations may update the same element, and what array it is of is not known.
             raise NotInKernelError(f"an update of {ast.unparse(target)}, which is part of no array by its name", node)
         if view is not None and view.order:
+            require_held(self._state, view, node)
             return self._assign_rows(view, node.value, node.op, node)
         if view is not None and not isinstance(target, ast.Name):
             self._atomics.add_update(node, view, [node.value])
