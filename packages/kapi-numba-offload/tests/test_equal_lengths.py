@@ -88,6 +88,39 @@ def test_lengths_differ_as_numpy_says(statement):
             np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+EXTREMA = {
+    "largest": "out[i, 0] = np.max(a[i, :p])",
+    "method": "out[i, 0] = (a[i, :p] * 2 - b[i, :p]).min()",
+    "position": "out[i, 0] = np.argmax(a[i, :p]) + np.argmin(b[:p, i % 8])",
+    "range": "out[i, 0] = np.ptp(b[i, 8 - p:])",
+    "of a matrix": "out[i, 0] = np.max(a[:p, :q]) + np.min(a[:q, :p])",
+    "branch": "if p > 0: out[i, 0] = np.max(a[i, :p])",
+    "conditional": "out[i, 0] = np.max(a[i, :p]) if p > 0 else -1",
+    "no extremum": "out[i, 0] = np.sum(a[i, :p]) + np.prod(a[i, :p]) + np.count_nonzero(a[i, :p])",
+}
+
+
+@pytest.mark.parametrize("statement", EXTREMA)
+def test_extrema_of_no_element_are_an_error(statement):
+    loop, expected_loop = function_of(EXTREMA[statement])
+    offloaded = kapi_numba_offload.offload(fallback=False)(loop)
+
+    def call(out):
+        given = dpnp.asarray(out)
+        offloaded(dpnp.asarray(A), dpnp.asarray(B), given, p, 3)
+        return given.asnumpy()
+
+    def expected_call(out):
+        expected_loop(A, B, out, p, 3)
+        return out
+
+    for p in (0, 1, 5):
+        got, expected = result(call), result(expected_call)
+        assert (got is None) == (expected is None), p
+        if expected is not None:
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("statement", ["elementwise", "dot", "store", "vector and matrix"])
 def test_lengths_of_numpy_arrays_differ_with_shapes_and_numbers(statement, launches):
     loop, expected_loop = function_of(STATEMENTS[statement].replace(":p", ": a.shape[1]"))

@@ -411,7 +411,9 @@ def integers_by_integers(p, n):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "uint8", "float32", "complex128"])
-@pytest.mark.parametrize("function", [bools_by_integers, integers_by_quotients, rows_by_fractions, integers_by_integers])
+@pytest.mark.parametrize(
+    "function", [bools_by_integers, integers_by_quotients, rows_by_fractions, integers_by_integers]
+)
 def test_arrays_hold_what_updates_make_as_in_numpy(function, dtype):
     expected, error = np.ones((4, 5), dtype), None
     given = dpnp.asarray(expected)

@@ -128,7 +128,7 @@ class IndependentLoop(ParallelLoop):
                 f"its iterations are independent, but it has code that kernels do not support: {made.detail}"
             )
         if all(extents) and not made.have_equal_lengths(*captured):
-            return Unsuited("its iterations are independent, but operands have different lengths")
+            return Unsuited("its iterations are independent, but operands have different lengths, or none")
         shared = self._shared(made, captured)
         if shared is not None:
             return Unsuited(f"its iterations are independent, but `{shared.variable}` shares memory with what it reads")

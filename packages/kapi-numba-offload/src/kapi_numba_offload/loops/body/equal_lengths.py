@@ -1,4 +1,4 @@
-"""Lengths that operands must have in common: a loop over elements would not notice that they differ.
+"""Lengths that operands must have in common, or extrema at least: a loop over elements would not notice a wrong one.
 
 A launch decides most of them, by its shapes and integers. Where these differ, the kernel is compiled with checks, and
 raises if it comes to such operands. Lengths that an iteration decides are checked in such a kernel alone.
@@ -32,7 +32,7 @@ def value_of_length(node: ast.expr) -> int:
 
 
 class LengthConditions(NamedTuple):
-    """Conditions that operands have the same lengths.
+    """Conditions that operands have the same lengths, and extrema have elements.
 
     - `tests`: those that a launch decides, as texts of its variables.
     - `read_integers`: whether these are made of integers of the launch, and not of shapes alone.
@@ -92,8 +92,30 @@ class EqualLengths:
             of_launch = _test(known[0], known[1], known[2:])
             if of_launch is None:
                 return []
-            self._tests[f"({ast.unparse(of_launch)})"] = None
-            self._read_integers |= any(map(_reads_integers, known))
+            self._note(of_launch, known)
+        return self._checks(test, text)
+
+    def required_element(self, length: ast.expr, text: str) -> list[ast.stmt]:
+        """Note that an axis must have elements, and return the statements that check it.
+
+        - `text`: the words of the error.
+        """
+        known = self.made_of(length, self._of_launch)
+        if isinstance(known, ast.Constant) and known.value > 0:
+            return []
+        if known is None:
+            self._are_all = False
+        else:
+            self._note(expression("LENGTH > 0", LENGTH=known), [known])
+        return self._checks(expression("LENGTH > 0", LENGTH=length), text)
+
+    def _note(self, test: ast.expr, lengths: Sequence[ast.expr]) -> None:
+        """Note a condition that the launch decides."""
+        self._tests[f"({ast.unparse(test)})"] = None
+        self._read_integers |= any(map(_reads_integers, lengths))
+
+    def _checks(self, test: ast.expr, text: str) -> list[ast.stmt]:
+        """The statements that check a condition, where the kernel comes to it."""
         paths = [each for each in self._path if each is not None]
         if not self._are_checked or len(paths) < len(self._path):
             return []

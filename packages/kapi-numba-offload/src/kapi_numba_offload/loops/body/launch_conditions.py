@@ -15,6 +15,8 @@ from kapi_numba_offload.loops.body.views import Extent
 
 __all__ = ["invariant", "require_elements", "require_equal", "within"]
 
+_EMPTY = "an extremum must be of one element or more, got an empty array"
+
 
 def invariant(state: BodyState, node: ast.expr) -> ast.expr | None:
     """An integer as an expression of what the loop is given; None if that does not tell it."""
@@ -67,10 +69,11 @@ def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, othe
 
 
 def require_elements(state: BodyState, shape: Sequence[Extent], node: ast.AST) -> None:
-    """Require of the launch of a group that an array has elements in all iterations."""
-    if state.group is None:
-        return
+    """Require that an array has elements: of the launch of a group, in all iterations."""
     for each in shape:
+        if state.group is None:
+            state.put(state.lengths.required_element(each.length, _EMPTY), node)
+            continue
         least = _least(state, each.length)
         if least is None:
             raise NotInKernelError("an array of which the launch does not tell that it has elements", node)
