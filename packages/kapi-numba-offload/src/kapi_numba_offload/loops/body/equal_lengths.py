@@ -101,7 +101,7 @@ class EqualLengths:
         - `text`: the words of the error.
         """
         known = self.made_of(length, self._of_launch)
-        if isinstance(known, ast.Constant) and known.value > 0:
+        if isinstance(known, ast.Constant) and value_of_length(known) > 0:
             return []
         if known is None:
             self._are_all = False
