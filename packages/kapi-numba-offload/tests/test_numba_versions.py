@@ -81,6 +81,27 @@ def moved(a):
     a[:] = a[::-1] + 1
 
 
+@numba.njit
+def tail(a):
+    return a[1:]
+
+
+def through_a_result(a):
+    b = tail(a)
+    b[:] = a[:-1]
+    return a * 2, b
+
+
+def by_whole_names(a):
+    b = a * 2
+    a, b = b, a
+    c = a
+    c += b
+    b *= c
+    c -= c * a
+    return a, b, c
+
+
 def in_rows(a):
     m = a.reshape(10, -1)
     for i in prange(m.shape[0]):
@@ -89,20 +110,25 @@ def in_rows(a):
     return m
 
 
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 @pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize("size", [10, 1000])
+@pytest.mark.parametrize("size", [10, 1000, 60_000])
 @pytest.mark.parametrize(
     "function",
     [
         moved_up, shifted, updated, reversed_in_place, by_a_name, added_to_itself, cleared, through_a_view, swapped,
-        through_a_call, in_rows,
+        through_a_call, through_a_result, by_whole_names, in_rows,
     ],
 )  # fmt: skip
 def test_statements_that_store_what_others_read_are_done_in_order(monkeypatch, function, size, parallel):
     """Numba's parallel code fuses them, and reads elements that it has stored."""
     found = numba.njit(parallel=parallel)(function)(np.arange(float(size)))
     monkeypatch.setitem(globals(), "moved", moved.py_func)
-    np.testing.assert_array_equal(found, function(np.arange(float(size))))
+    monkeypatch.setitem(globals(), "tail", tail.py_func)
+    expected = function(np.arange(float(size)))
+    pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+    for ours, theirs in pairs:
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_arrays_that_share_memory_are_read_before_stores():
@@ -159,6 +185,20 @@ def test_defaults_and_closures_stay():
     np.testing.assert_array_equal(f(np.arange(5.0)), f.py_func(np.arange(5.0)))
     np.testing.assert_array_equal(f(np.arange(5.0), 4.0), f.py_func(np.arange(5.0), 4.0))
     np.testing.assert_array_equal(f(np.arange(5.0), b=4.0, c=2.0), f.py_func(np.arange(5.0), b=4.0, c=2.0))
+
+
+@pytest.mark.parametrize(("size", "is_parallel"), [(1000, False), (60_000, True)])
+def test_short_calls_run_on_one_thread(size, is_parallel):
+    """A static rule by the work of the call: the result is the same, and what Numba compiled tells how."""
+
+    @numba.njit(parallel=True)
+    def f(a):
+        return a[::-1].copy()[1:] + a[1:]
+
+    a = np.arange(float(size))
+    np.testing.assert_array_equal(f(a), f.py_func(a))
+    # Numba's own dispatcher has the parallel code, and another one the code for one thread.
+    assert bool(f.signatures) == is_parallel
 
 
 def test_reports_name_the_function():

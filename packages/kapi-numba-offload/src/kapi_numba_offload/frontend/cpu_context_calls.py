@@ -124,10 +124,11 @@ class _Calls:
             and small.suits(values)
             and not (found.strided and any(_overlaps_itself(values[number]) for number in found.strided))
         ):
-            if small.is_compiled or small.compiles(values):
+            dispatcher = small.dispatcher_for(values)
+            if dispatcher is not None:
                 if not (found.strided or small.requires_disjoint):
-                    self._note(shapes, small.dispatcher)
-                return small(args, keywords)
+                    self._note(shapes, dispatcher)
+                return small(dispatcher, args, keywords)
             small = found.small = None
         if (
             given is None
@@ -159,8 +160,7 @@ class _Calls:
             return None
 
     def _by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        result = numba_call(self._dispatcher, *args, **keywords)
-        return as_host_arrays(result) if is_inside() else result
+        return _by_dispatcher(self._dispatcher, args, keywords)
 
     def _made(self, values: tuple[Any, ...]) -> _InPlaceCall | str:
         """The function for such arguments, or why Numba has the call; empty where it is offloaded by Numba's types."""
@@ -208,7 +208,6 @@ class SmallCalls(OffloadedParts):
     """The calls of a function that are too small for kernels: Numba has all of it.
 
     - `function`: the function as it is offloaded, whose dtypes are Numba's.
-    - `dispatcher`: what Numba calls, and `is_compiled`, whether it has compiled it.
     - `requires_disjoint`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
     """
 
@@ -216,13 +215,13 @@ class SmallCalls(OffloadedParts):
         super().__init__()
         assert function.work is not None
         assert function.numba_version is not None
-        self._work, self._version, self.dispatcher = function.work, function.numba_version, dispatcher
+        self._work, self._version, self._own = function.work, function.numba_version, dispatcher
+        self._compiled: dict[bool, Any] = {}
         self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
         self.location = StatementLocation.of_function(dispatcher.py_func)
         self.latest: str | None = None
         self.moved = 0
         self.requires_disjoint = function.numba_version.requires_disjoint
-        self.is_compiled = False
 
     @property
     def reported(self) -> tuple[Any, ...]:
@@ -237,28 +236,28 @@ class SmallCalls(OffloadedParts):
         """Whether arguments of these shapes are too little work for kernels."""
         return self._work.is_small(values)
 
-    def compiles(self, values: tuple[Any, ...]) -> bool:
-        """Compile the function for such arguments; whether Numba can, which has not all that kernels have."""
-        made = self._version.dispatcher(self.dispatcher)
-        try:
-            made.compile(tuple(map(made.typeof_pyval, values)))
-        except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
-            return False
-        self.dispatcher, self.is_compiled = made, True
-        return True
+    def dispatcher_for(self, values: tuple[Any, ...]) -> Any:
+        """Dispatcher that has compiled the function for such arguments; None where Numba cannot, as kernels can."""
+        is_short = self._work.is_short(values)
+        if is_short not in self._compiled:
+            made = self._version.dispatcher(self._own, is_short=is_short)
+            try:
+                made.compile(tuple(map(made.typeof_pyval, values)))
+            except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
+                made = None
+            self._compiled[is_short] = made
+        return self._compiled[is_short]
 
-    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make the call; reports tell of it."""
-        return run_recorded(self, self._run, (args, keywords)) if is_timed() else self._result(args, keywords)
+    def __call__(self, dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call by the dispatcher for it; reports tell of it."""
+        if is_timed():
+            return run_recorded(self, self._run, (dispatcher, args, keywords))
+        return _by_dispatcher(dispatcher, args, keywords)
 
     @timed
-    def _run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _run(self, dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         self.latest = "its arrays are small, and Numba computes where they are"
-        return self._result(args, keywords)
-
-    def _result(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        result = numba_call(self.dispatcher, *args, **keywords)
-        return as_host_arrays(result) if is_inside() else result
+        return _by_dispatcher(dispatcher, args, keywords)
 
 
 class _InPlaceCall:
@@ -306,6 +305,11 @@ class _InPlaceCall:
                 args[number] = _view(args[number], seen)
             result = self._function(*args)
         return result if is_inside() else _given_back(result, seen)
+
+
+def _by_dispatcher(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    result = numba_call(dispatcher, *args, **keywords)
+    return as_host_arrays(result) if is_inside() else result
 
 
 def _why_no_kernel(function: OffloadedFunction) -> str:

@@ -6,9 +6,9 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, may_have_axes
@@ -32,7 +32,8 @@ __all__ = ["CallWork", "call_work"]
 # What a kernel saves of Numba's time, on an element: by vectors, fused statements and threads.
 _OPERATION = 0.05  # of arrays
 _IN_LOOP = 0.15  # in a `prange` loop
-_DIVISION = 1.5  # of integers, or a remainder
+_DIVISION = 3.0  # of integers, or a remainder
+_BY_CONSTANT = -1.0  # the same by a literal, which LLVM multiplies by for Numba
 _FUNCTION = 6.0  # of mathematics
 _POWER = -5.0  # to a counter, in a loop: a kernel calls a function, where Numba multiplies
 _SCATTER = -3.0  # an update of an element that no counter tells, which is atomic in a kernel
@@ -44,6 +45,8 @@ _LOOP = 11_000.0  # of a `prange` loop
 _REDUCTION = 11_000.0  # of one of its reductions
 
 _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
+_SHORT = 30_000  # operations of Numba's that take it less time by one thread than by several
+_OF_FUNCTION = 15  # operations that take as long as a function of mathematics, a division, or a window
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign, ast.Call)
@@ -78,6 +81,14 @@ _LIBRARY_FUNCTIONS = {
 _Values = Mapping[str, Any]
 
 
+class _Times(NamedTuple):
+    """Nanoseconds that kernels save, and that their launches take, and the operations of Numba's."""
+
+    saved: float
+    launched: float
+    operations: float
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
     """The work of a block of statements.
@@ -87,6 +98,8 @@ class _Block:
     saved : mapping of (int or None) to float
         Nanoseconds that kernels save for each element along so many axes, 0 for what is done once; None for all axes,
         and `_OF_ROWS` for one row.
+    operations : mapping of (int or None) to float
+        Operations for each of these elements.
     launched : float
         Nanoseconds that its launches take.
     loops : tuple of _Loop
@@ -94,17 +107,18 @@ class _Block:
     """
 
     saved: Mapping[int | None, float]
+    operations: Mapping[int | None, float]
     launched: float
     loops: tuple[_Loop, ...]
 
-    def times(self, values: _Values, shapes: _Shapes) -> tuple[float, float]:
-        """Nanoseconds that kernels save, and that their launches take."""
-        saved = sum(each * (shapes.along(axes) if axes != 0 else 1) for axes, each in self.saved.items())
-        launched = self.launched
-        for each in self.loops:
-            more = each.times(values, shapes)
-            saved, launched = saved + more[0], launched + more[1]
-        return saved, launched
+    def times(self, values: _Values, shapes: _Shapes) -> _Times:
+        """Times for arguments of these values and shapes."""
+        saved, operations = (
+            sum(each * (shapes.along(axes) if axes != 0 else 1) for axes, each in found.items())
+            for found in (self.saved, self.operations)
+        )
+        inner = [each.times(values, shapes) for each in self.loops]
+        return _Times(*map(sum, zip(_Times(saved, self.launched, operations), *inner, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +132,12 @@ class _Loop(CountedLoop):
     body: _Block
     is_kernel: bool
 
-    def times(self, values: _Values, shapes: _Shapes) -> tuple[float, float]:
+    def times(self, values: _Values, shapes: _Shapes) -> _Times:
         count, values = self.middle(values, shapes.along(None) if self.is_kernel else UNCOUNTED)
         if not count:
-            return 0.0, 0.0
-        saved, launched = self.body.times(values, shapes)
-        return count * saved, launched if self.is_kernel else count * launched
+            return _Times(0.0, 0.0, 0.0)
+        saved, launched, operations = self.body.times(values, shapes)
+        return _Times(count * saved, launched if self.is_kernel else count * launched, count * operations)
 
 
 class _Shapes:
@@ -175,7 +189,7 @@ class CallWork:
     ) -> None:
         self._names, self._body, self._made = tuple(names), body, tuple(made)
         self._may_broadcast, self._is_parallel = may_broadcast, is_parallel
-        self._known: BoundedCache[tuple[Any, ...], bool] = BoundedCache()
+        self._known: BoundedCache[tuple[Any, ...], _Times] = BoundedCache()
 
     def is_small(self, values: Sequence[Any]) -> bool:
         """Whether launches take longer than what kernels save of Numba's time.
@@ -185,21 +199,26 @@ class CallWork:
         values : sequence
             The arguments, one for each parameter.
         """
-        key = tuple([_key(each) for each in values])
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._is_small(values)
-        return found
+        saved, launched, operations = self._times(values)
+        return saved * (_SHARED if self._is_parallel and operations > _SHORT else 1) <= launched
 
-    def _is_small(self, values: Sequence[Any]) -> bool:
-        given = [as_views(each) for each in values]
-        known = known_values(dict(zip(self._names, given, strict=True)))
-        shapes = [each.shape for each in arrays_among(given)]
-        for lengths in self._made:
-            found = numbers_of(lengths, known)
-            shapes += [] if found is None else [found]
-        saved, launched = self._body.times(known, _Shapes(shapes, may_broadcast=self._may_broadcast))
-        return saved * (_SHARED if self._is_parallel else 1) <= launched
+    def is_short(self, values: Sequence[Any]) -> bool:
+        """Whether one thread takes less time than several, by Numba's code, which has to start and await them."""
+        return self._times(values).operations <= _SHORT
+
+    def _times(self, values: Sequence[Any]) -> _Times:
+        key = tuple([_key(each) for each in values])
+        times = self._known.get(key)
+        if times is None:
+            given = [as_views(each) for each in values]
+            known = known_values(dict(zip(self._names, given, strict=True)))
+            shapes = [each.shape for each in arrays_among(given)]
+            for lengths in self._made:
+                found = numbers_of(lengths, known)
+                shapes += [] if found is None else [found]
+            times = self._body.times(known, _Shapes(shapes, may_broadcast=self._may_broadcast))
+            self._known[key] = times
+        return times
 
 
 def _key(value: Any) -> Any:
@@ -246,6 +265,7 @@ class _Reader:
     def block(self, body: Iterable[ast.stmt], *, is_in_kernel: bool = False) -> _Block:
         """The work of statements."""
         saved: dict[int | None, float] = {}
+        operations: dict[int | None, float] = {}
         loops: list[_Loop] = []
         launched, is_fused = 0.0, False
         waiting = list(body)
@@ -274,6 +294,8 @@ class _Reader:
                     if axes != 0 or is_in_kernel:
                         for along, cost in self._costs(node, axes, is_in_kernel=is_in_kernel):
                             saved[along] = saved.get(along, 0.0) + cost
+                            is_slow = abs(cost) >= min(_DIVISION, _FUNCTION)
+                            operations[along] = operations.get(along, 0.0) + (_OF_FUNCTION if is_slow else 1)
                     if axes != 0 and not is_in_kernel:
                         if isinstance(node, ast.Call) and elementwise(node, self._facts.names) is None:
                             parts += 1
@@ -281,7 +303,7 @@ class _Reader:
                             has_elements = True
             launched += _PART * (parts + (has_elements and not (is_fused and not parts)))
             is_fused = has_elements and not parts
-        return _Block(saved, 0.0 if is_in_kernel else launched, tuple(loops))
+        return _Block(saved, operations, 0.0 if is_in_kernel else launched, tuple(loops))
 
     def _loop(self, loop: ast.For | ast.While, *, is_in_kernel: bool) -> _Loop:
         facts = self._facts
@@ -298,7 +320,7 @@ class _Reader:
                 each.target.id for each in ast.walk(loop)
                 if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
             }  # fmt: skip
-            body = _Block(body.saved, _LOOP + len(updated) * _REDUCTION, body.loops)
+            body = replace(body, launched=_LOOP + len(updated) * _REDUCTION)
         return _Loop(variable, bounds, body, is_kernel or is_in_kernel)
 
     def _called(self, node: ast.AST, *, is_in_kernel: bool) -> _Block | None:
@@ -378,7 +400,9 @@ class _Reader:
             if isinstance(node.op, ast.MatMult):
                 return 0.0
             if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-                return _DIVISION
+                divisor = node.right if isinstance(node, ast.BinOp) else node.value
+                is_literal = isinstance(divisor, ast.Constant) or type(facts.names.value(divisor)) is int
+                return _BY_CONSTANT if is_literal else _DIVISION
             if isinstance(node.op, ast.Pow):
                 exponent = node.right if isinstance(node, ast.BinOp) else node.value
                 is_counter = isinstance(exponent, ast.Name) and exponent.id in self._counters

@@ -21,6 +21,7 @@ from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     buffered,
     called_function,
+    has_arrays_of_calls,
     is_read_after_stores,
     related_names,
     updates_arrays,
@@ -89,14 +90,18 @@ class NumbaVersion:
         self._facts, self._definition, self._helpers = facts, definition, helpers
         self.is_parallel, self.requires_disjoint = is_parallel, requires_disjoint
 
-    def dispatcher(self, own: Any) -> Any:
-        """Dispatcher that compiles it: the function's own one, or another with the same options."""
+    def dispatcher(self, own: Any, *, is_short: bool) -> Any:
+        """Dispatcher that compiles it: the function's own one, or another with the same options.
+
+        - `is_short`: whether it is for calls of so little work that one thread does it.
+        """
         options = {name: value for name, value in own.targetoptions.items() if name != "nopython"}
-        is_parallel = bool(options.get("parallel"))
-        if self._definition is None and is_parallel == self.is_parallel:
+        was_parallel = bool(options.get("parallel"))
+        is_parallel = was_parallel and self.is_parallel and not is_short
+        if self._definition is None and is_parallel == was_parallel:
             return own
         function = self._facts.original if self._definition is None else self._written(self._definition)
-        return numba.njit(**{**options, "parallel": options["parallel"] if self.is_parallel else False})(function)
+        return numba.njit(**(options if is_parallel else {**options, "parallel": False}))(function)
 
     def _written(self, definition: ast.FunctionDef) -> FunctionType:
         own = self._facts.original
@@ -161,7 +166,7 @@ def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
     if not stored:
         return False
     related = related_names(facts)
-    if related is None or None in stored:
+    if related is None or None in stored or has_arrays_of_calls(facts):
         return True
     if is_called:
         given = frozenset(facts.names.parameters)

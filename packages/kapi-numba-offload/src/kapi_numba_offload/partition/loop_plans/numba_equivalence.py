@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ __all__ = [
     "buffered",
     "called_function",
     "called_functions",
+    "has_arrays_of_calls",
     "computes_after_stores",
     "is_alike_for_numba",
     "is_movable",
@@ -151,7 +152,35 @@ def _may_read_aliases(facts: FunctionInfo, node: ast.AugAssign) -> bool:
     related, owner = related_names(facts), root_variable(node.target)
     if related is None or owner is None:
         return True
-    return bool(related.get(owner, {owner}) & variables_of([ast.Expr(node.value)], ast.Load))
+    read = related.get(owner, {owner}) & variables_of([ast.Expr(node.value)], ast.Load)
+    if not isinstance(node.target, ast.Name) or related.get(owner, set()) & _names_of_parts(facts):
+        return bool(read)
+    # Entire arrays are the same or have no element in common, so that an element of one is the same one's of the other.
+    return any(isinstance(each, ast.Name) and each.id in read for each in _below_operators(node.value))
+
+
+def _names_of_parts(facts: FunctionInfo) -> set[str]:
+    """The local variables that may be a part of an array that has another name, too."""
+    parts: list[ast.AST] = []
+    for each in ast.walk(facts.definition):
+        if isinstance(each, (ast.For, ast.comprehension)):
+            parts += each.target, each.iter
+        elif isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None and is_view(each.value):
+            values = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
+            if not all(isinstance(value, ast.Name) for value in values):
+                parts += *targets_of(each), each.value
+    return {name for part in parts for name in names_in(ast.walk(part), ast.Load, ast.Store)} & facts.names.locals
+
+
+def _below_operators(value: ast.expr) -> Iterator[ast.AST]:
+    """The nodes of an expression of arrays, but for names that are operands of its operators."""
+    if isinstance(value, ast.BinOp):
+        yield from _below_operators(value.left)
+        yield from _below_operators(value.right)
+    elif isinstance(value, ast.UnaryOp):
+        yield from _below_operators(value.operand)
+    elif not isinstance(value, ast.Name):
+        yield from ast.walk(value)
 
 
 def related_names(facts: FunctionInfo) -> dict[str, set[str]] | None:
@@ -218,6 +247,16 @@ def updates_unlike_numba(facts: FunctionInfo, *, besides: Set[ast.AST] = frozens
             called.append(found[0])
     # What a function returns may be an array that it was given, under another name.
     return has_updates and not all(returns_new_values(each.definition) or _returns_numbers(each) for each in called)
+
+
+def has_arrays_of_calls(facts: FunctionInfo) -> bool:
+    """Whether calls of functions of the user's may give an array, or part of one, another name."""
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.Call) and _is_user_function(facts, each):
+            found = called_function(facts, each)
+            if found is None or not (returns_new_values(found[0].definition) or _returns_numbers(found[0])):
+                return True
+    return False
 
 
 def is_read_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
