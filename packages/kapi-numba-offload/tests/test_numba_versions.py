@@ -92,7 +92,7 @@ def through_a_result(a):
     return a * 2, b
 
 
-def by_whole_names(a):
+def by_entire_names(a):
     b = a * 2
     a, b = b, a
     c = a
@@ -117,7 +117,7 @@ def in_rows(a):
     "function",
     [
         moved_up, shifted, updated, reversed_in_place, by_a_name, added_to_itself, cleared, through_a_view, swapped,
-        through_a_call, through_a_result, by_whole_names, in_rows,
+        through_a_call, through_a_result, by_entire_names, in_rows,
     ],
 )  # fmt: skip
 def test_statements_that_store_what_others_read_are_done_in_order(monkeypatch, function, size, parallel):
