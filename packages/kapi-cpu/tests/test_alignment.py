@@ -96,3 +96,19 @@ def test_what_is_aligned_is_in_the_code(kernel, arguments, ndim, is_aligned):
     types = signature_of(ndim, arguments)
     text = compile_kernel(kernel, types, target=replace(host_target(), lanes=4)).optimized_llvm_ir
     assert bool(re.search(r"define internal i64 @\S+\.ahead\(", text)) == is_aligned
+
+
+def computed(item: kapi.Item, a):
+    i = item.get_id(0)
+    x = a[i]
+    for _ in range(50):
+        x = x * x - x / 3
+    a[i] = x
+
+
+def test_rows_are_longer_where_vectors_take_longer():
+    def least(kernel, *arguments):
+        text = compile_kernel(kernel, signature_of(1, arguments), target=host_target()).optimized_llvm_ir
+        return int(re.search(r"icmp uge i64 %local_size\.0, (\d+)", text)[1])
+
+    assert 16 * 4 <= least(plus_one, np.zeros(4)) < least(computed, np.zeros(4))

@@ -14,6 +14,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
+from kapi_cpu.emission.vectorize.cost_model import vectors_worth_alignment
 from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.explained_decisions import decisions_of
 from kapi_cpu.emission.vectorize.instructions.bounds import split_branches
@@ -83,6 +84,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else _EXTREMES)
     ahead = _counted_ahead(source, lanes, shapes, processor)
+    aligned_row = vectors_worth_alignment(shapes, lanes, processor) if ahead else 0
     built = []
     for number, (full, rest, is_split) in enumerate(parts):
         action = ""
@@ -93,7 +95,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        built.append(Part(full, rest, action, is_split, ahead))
+        built.append(Part(full, rest, action, is_split, ahead, aligned_row))
     text = group_loop_text(
         entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
     )

@@ -11,10 +11,6 @@ from kapi_cpu.emission.vectorize.instructions.bounds import BEFORE, BEHIND
 __all__ = ["Context", "Part", "group_loop_text"]
 
 
-_LONG_ROW = 16
-"""Vectors of a row that is worth a further vector so that the others are aligned."""
-
-
 @dataclass(frozen=True)
 class Part:
     """The code of work-items from one barrier to the next.
@@ -23,6 +19,7 @@ class Part:
     - `action`: the function to call before it; empty for none.
     - `is_split`: whether `full` returns where along a row the answer of a bound changes, and takes a side of that.
     - `ahead`: the function that counts the work-items before the first aligned vector of a row; empty for none.
+    - `aligned_row`: vectors of the shortest row that it is called for.
     """
 
     full: str
@@ -30,6 +27,7 @@ class Part:
     action: str
     is_split: bool
     ahead: str = ""
+    aligned_row: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,7 @@ def group_loop_text(
         lines += _loaded(label)
     for label in ("scratch", "context"):
         lines += _loaded(label, "ptr")
-    if any(part.ahead for part in parts):
-        lines.append(f"  %is_long = icmp uge i64 %local_size.0, {_LONG_ROW * lanes}")
+    lines.append(f"  %is_long = icmp uge i64 %local_size.0, {lanes * parts[0].aligned_row}")
     lines += ["  %item = alloca i64", "  %next = alloca i32"]
     lines += [f"  %shared.{position} = alloca {type_}" for position, type_ in enumerate(context.shared)]
     lines += [

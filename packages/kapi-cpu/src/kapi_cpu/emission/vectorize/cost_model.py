@@ -29,6 +29,7 @@ __all__ = [
     "Costs",
     "costs_of",
     "needs_lane_loop",
+    "vectors_worth_alignment",
     "waits_for_itself",
     "waits_for_operands",
     "widest_bits",
@@ -62,6 +63,9 @@ _LATENCIES = {"fdiv": 16, "sqrt": 20, "load": 7, "select": 3, "fcmp": 3, "icmp":
 _FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
 _BY_LANE = ("frem", "atomicrmw", "cmpxchg")
+_SHORTEST_ALIGNED, _MASKED = 16, 1.5
+"""Vectors of the shortest rows that are aligned; how much longer masked instructions take."""
+
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 _DIVIDED = 5.0
 """A division of integers in one lane, by floats."""
@@ -113,6 +117,26 @@ def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
             scalar += taken * _MISPREDICTED * (1 / _ITERATIONS if is_exit else 1 - _FORESEEN)
             vector += waiting * 4 / lanes
     return Costs(scalar, vector)
+
+
+def vectors_worth_alignment(shapes: Shapes, lanes: int, processor: Processor) -> int:
+    """The vectors from which on a row takes less time with one more and with aligned accesses.
+
+    Each access across two lines of the cache takes one cycle more, and a further vector as much as its instructions,
+    which are under masks.
+
+    - `shapes`, `lanes`, `processor`: as for `costs_of`.
+    """
+    accesses = 0.0
+    for block in shapes.flow.reverse_postorder:
+        _, waiting = _weights(block, shapes)
+        for each in block.instructions:
+            if each.opcode in ("load", "store"):
+                type_ = each.type if each.opcode == "load" else each.operands[0].type
+                is_contiguous = not isinstance(type_, StructType) and shapes[each.operands[-1]] == size_of(type_)
+                accesses += waiting * is_contiguous
+    work = lanes * costs_of(shapes, lanes, processor).vector
+    return round(max(_SHORTEST_ALIGNED, _MASKED * work / max(1.0, accesses)))
 
 
 def _weights(block: Block, shapes: Shapes) -> tuple[float, float]:
