@@ -9,26 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FunctionType, SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.syntax import expression, statements
-from kapi_types.kernel_typing.library import index_functions
+from kapi_numba_offload.loops.body.integer_expressions import FUNCTIONS, evaluated
 
-__all__ = ["EqualLengths", "LengthConditions", "value_of_length"]
-
-_OF_PYTHON = SimpleNamespace(int64=int)  # NumPy's integers take ten times as long on the host
-_FUNCTIONS = {
-    "max": max, "min": min, "abs": abs,
-    **{f"kapi_{name}": FunctionType(getattr(index_functions, name).__code__, {"np": _OF_PYTHON})
-       for name in index_functions.__all__},
-}  # fmt: skip
-_SCOPE = {"__builtins__": {}, **_FUNCTIONS}
-
-
-def value_of_length(node: ast.expr) -> int:
-    """The value of a length that is made of integers."""
-    return int(eval(ast.unparse(node), _SCOPE))
+__all__ = ["EqualLengths", "LengthConditions"]
 
 
 class LengthConditions(NamedTuple):
@@ -45,21 +31,27 @@ class LengthConditions(NamedTuple):
 
     def function(self, names: Sequence[str]) -> Callable[..., bool]:
         """Whether a launch meets the conditions, as a function of the values of variables."""
-        test: Callable[..., bool] = eval(f"lambda {', '.join(names)}: {' and '.join(self.tests) or True}", _SCOPE)
-        return test
+        text = f"lambda {', '.join(names)}: {' and '.join(self.tests) or True}"
+        test: Callable[..., bool] = evaluated(text, {})
+
+        def are_met(*values: Any) -> bool:
+            try:
+                return test(*values)
+            except ZeroDivisionError:
+                return False
+
+        return are_met
 
 
 class EqualLengths:
-    """Values of lengths, and conditions that some are equal.
+    """Conditions that lengths are equal.
 
-    - `values`: variables that have one value wherever they are read, and the value.
-    - `of_launch`: integers and extents of the launch, and extents that are constant, by their texts; None for others.
+    - `told`: a length as an expression of what the launch gives; None if that does not tell it.
     - `are_checked`: whether the kernel checks the lengths that it comes to.
     """
 
-    def __init__(self, of_launch: Callable[[str], ast.expr | None], *, are_checked: bool) -> None:
-        self.values: dict[str, ast.expr] = {}
-        self._of_launch, self._are_checked = of_launch, are_checked
+    def __init__(self, told: Callable[[ast.expr], ast.expr | None], *, are_checked: bool) -> None:
+        self._told, self._are_checked = told, are_checked
         self._tests: dict[str, None] = {}
         self._read_integers, self._are_all = False, True
         self._path: list[ast.expr | None] = []
@@ -85,7 +77,7 @@ class EqualLengths:
         test = _test(one, other, ones)
         if test is None:
             return []
-        known = [each for length in (one, other, *ones) if (each := self.made_of(length, self._of_launch)) is not None]
+        known = [each for length in (one, other, *ones) if (each := self._told(length)) is not None]
         if len(known) < 2 + len(ones):
             self._are_all = False
         else:
@@ -100,8 +92,8 @@ class EqualLengths:
 
         - `text`: the words of the error.
         """
-        known = self.made_of(length, self._of_launch)
-        if isinstance(known, ast.Constant) and value_of_length(known) > 0:
+        known = self._told(length)
+        if isinstance(known, ast.Constant) and known.value > 0:
             return []
         if known is None:
             self._are_all = False
@@ -123,36 +115,6 @@ class EqualLengths:
             test = expression("not PATH or TEST", PATH=each, TEST=test)
         return statements(f"if not TEST:\n    raise kapi_ValueError({text!r})", TEST=test)
 
-    def made_of(self, node: ast.expr, leaf: Callable[[str], ast.expr | None]) -> ast.expr | None:
-        """A length made of what `leaf` gives for its variables and extents; None if it gives none for one of them."""
-        try:
-            return self._made_of(node, leaf)
-        except LookupError:
-            return None
-
-    def _made_of(self, node: ast.expr, leaf: Callable[[str], ast.expr | None]) -> ast.expr:
-        found: ast.expr | None = None
-        match node:
-            case ast.Constant(int()):
-                found = node
-            case ast.Name(name) if name in self.values:
-                found = self._made_of(self.values[name], leaf)
-            case ast.Call(ast.Name("len"), [ast.Name(name)], []):
-                found = leaf(f"{name}.shape[0]")
-            case ast.Call(ast.Name(name) as function, args, []) if name in _FUNCTIONS:
-                found = ast.Call(function, [self._made_of(each, leaf) for each in args], [])
-            case ast.UnaryOp(ast.USub() as sign, operand):
-                found = ast.UnaryOp(sign, self._made_of(operand, leaf))
-            case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as operation, right):
-                found = ast.BinOp(self._made_of(left, leaf), operation, self._made_of(right, leaf))
-            case ast.BinOp(left, ast.FloorDiv() | ast.Mod() as operation, ast.Constant(int(value)) as right) if value:
-                found = ast.BinOp(self._made_of(left, leaf), operation, right)
-            case ast.Name() | ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
-                found = leaf(ast.unparse(node))
-        if found is None:
-            raise LookupError(ast.unparse(node))
-        return found
-
 
 def _test(one: ast.expr, other: ast.expr, ones: Sequence[ast.expr]) -> ast.expr | None:
     """The test that lengths are equal, or one of some is 1; None where that is sure."""
@@ -168,4 +130,4 @@ def _test(one: ast.expr, other: ast.expr, ones: Sequence[ast.expr]) -> ast.expr 
 def _reads_integers(node: ast.expr) -> bool:
     nodes = list(ast.walk(node))
     owners = {id(each.value) for each in nodes if isinstance(each, ast.Attribute)}
-    return any(isinstance(each, ast.Name) and id(each) not in owners and each.id not in _FUNCTIONS for each in nodes)
+    return any(isinstance(each, ast.Name) and id(each) not in owners and each.id not in FUNCTIONS for each in nodes)

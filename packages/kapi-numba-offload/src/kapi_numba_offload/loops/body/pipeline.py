@@ -75,14 +75,13 @@ def lower_body(
     state = BodyState(names, known, statements, live, checks_lengths=checks_lengths)
     # A group does one iteration: no other one updates its elements.
     updated = arrays if known.group is None else {}
-    atomics = AtomicUpdates(updated, IndexFacts(names, known, parallel, statements), state.made)
+    atomics = AtomicUpdates(updated, IndexFacts(names, known, parallel, statements), state.launch.made)
     atomics.check_plain_stores(statements, names.value)
     lowering = RowLowering(state, atomics)
     statements = lowering.block(statements)
     statements = atomics.make_atomic(statements)
     if known.group is not None:
         _require_no_arrays_given(statements, {*state.arrays})
-        known.group.hoisted.update({name: state.made[name][0] for name in state.hoisted.values()})
         hoisted = [assignment(*each) for each in known.group.hoisted.items()]
         statements = [*(located(each, statements[0]) for each in hoisted), *statements]
     if has_numba_floats:

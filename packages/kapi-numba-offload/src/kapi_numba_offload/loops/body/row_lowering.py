@@ -138,7 +138,7 @@ class RowLowering:
             # In an iteration, one after another.
             node.iter.func = ast.copy_location(variable("range"), node.iter.func)
         self._state.lower.take_loop(node)
-        self._state.take_counter(node)
+        self._state.launch.take_counter(node)
         return node
 
     def _is_made_by_group(self, node: ast.stmt) -> bool:

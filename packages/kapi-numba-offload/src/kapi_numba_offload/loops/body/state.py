@@ -14,7 +14,6 @@ from kapi_numba_offload.analysis.syntax import (
     Part,
     assignment,
     expression,
-    integer_literal,
     names_in,
     nested_loops,
     nodes_in,
@@ -22,9 +21,10 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.equal_lengths import EqualLengths, value_of_length
-from kapi_numba_offload.loops.body.group_arrays import FUNCTIONS
+from kapi_numba_offload.loops.body.equal_lengths import EqualLengths
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
+from kapi_numba_offload.loops.body.integer_expressions import FUNCTIONS
+from kapi_numba_offload.loops.body.launch_integers import LaunchIntegers
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
@@ -57,13 +57,10 @@ class BodyState:
     - `expressions`: variables that are expressions of arrays, whose elements are computed at each use.
     - `assignments`: the number of the body's assignments to each variable.
     - `before`: statements that come before the current one.
-    - `made`: temporaries of the lowering, and all values that are assigned to each.
     - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
       changed.
-    - `lengths`: what lengths are made of, and which of them must be equal.
-    - `bounds`: variables of lengths, by their names, and what tells the most that each may be, or None.
-    - `constants`: variables whose one value in the body is an integer literal.
-    - `sizes`: the lengths of private arrays, such as `a.shape[0]`.
+    - `launch`: integers that the launch tells.
+    - `lengths`: lengths that must be equal.
     - `wide`, `integers`: private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and
       no truth values.
     - `tuples`: variables that are tuples of views, and the variables of these.
@@ -73,7 +70,6 @@ class BodyState:
     - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
       Numba.
     - `group`: the arrays of the one work-group that does the loop; None for loops that are parallel.
-    - `counters`: start, stop and step of the loops whose variables nothing else assigns.
     - `hoisted`: variables that are assigned before the loop that a group does, by the texts of their values.
     """
 
@@ -92,8 +88,6 @@ class BodyState:
         checks_lengths: bool,
     ) -> None:
         self.names, self._known, self._live = names, known, frozenset(live)
-        self.lengths = EqualLengths(self._of_launch, are_checked=checks_lengths)
-        self.numbers = known.numbers
         self.arrays = dict(known.arrays)
         self.views: dict[str, ArrayPart] = {}
         self.loops: list[set[str]] = []
@@ -101,36 +95,24 @@ class BodyState:
         self._outdated: set[str] = set()
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
-        self.made: dict[str, list[ast.expr]] = {}
-        self.bounds: dict[str, Callable[[], int | None]] = {}
-        self.sizes: dict[str, int] = {}
         self.wide: set[str] = set()
         self.integers: set[str] = set()
         self.tuples: dict[str, list[str]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
-        self._relied_on: dict[str, list[tuple[set[str], Callable[[ast.expr], bool]]]] = {}
         self.integers_of_arrays: set[int] = set()
         self.group = known.group
-        self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
         self.hoisted: dict[str, str] = {}
-        self._loops_of = Counter(
-            each.target.id for each in nodes_in(body) if isinstance(each, ast.For) and isinstance(each.target, ast.Name)
-        )
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
+        by_loops = Counter(names_in([each.target for each in nodes if isinstance(each, ast.For)], ast.Store))
+        self.launch = LaunchIntegers(names, known, self.assignments, by_loops, self.loops)
+        self.lengths = EqualLengths(self.launch.told, are_checked=checks_lengths)
         once = {name for name, count in self.assignments.items() if count == 1}
         kept = {*known.arrays, *known.integers} - self.assignments.keys()
-        counters = {name for name, count in self._loops_of.items() if count > 1 and self._is_counter(name)}
-        self.lower = LowerBounds(names, known.lower, once, counters, kept)
-        self.constants = {
-            each.targets[0].id: each.value.value
-            for each in nodes
-            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and len(each.targets) == 1
-            and isinstance(each.value, ast.Constant) and type(each.value.value) is int
-            and each.targets[0].id in once
-        }  # fmt: skip
+        self._counters = {name for name, count in by_loops.items() if count > 1 and self.assignments[name] == count}
+        self.lower = LowerBounds(names, known.lower, once, self._counters, kept)
         self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
         self.sliced = {
@@ -171,28 +153,12 @@ class BodyState:
             raise NotInKernelError(f"variable {view.array} for several arrays, of which {node.id} is one", node)
         return view
 
-    def take_counter(self, node: ast.For) -> None:
-        """Note a loop over a range."""
-        match node:
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args)) if self._is_counter(name):
-                start, stop, step = (
-                    (ast.Constant(0), args[0], ast.Constant(1)) if len(args) == 1
-                    else (*args, ast.Constant(1)) if len(args) == 2 else args
-                )  # fmt: skip
-                number = integer_literal(step)
-                if number:
-                    self.counters[name] = start, stop, number
-
     def leave_loop(self, node: ast.For) -> None:
         """Note the end of a loop."""
         if isinstance(node.target, ast.Name):
             self.lower.leave_loop(node.target.id)
-            if self._loops_of[node.target.id] > 1:
-                self.counters.pop(node.target.id, None)
-
-    def _is_counter(self, name: str) -> bool:
-        """Whether loops alone assign a variable."""
-        return self.assignments[name] == self._loops_of[name]
+            if node.target.id in self._counters:
+                self.launch.counters.pop(node.target.id, None)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
@@ -201,91 +167,6 @@ class BodyState:
             or (isinstance(each, ast.Name) and not self.assignments[each.id] and each.id not in self.renewed)
             for each in ast.walk(node)
         )
-
-    def _rely(self, name: str, suits: Callable[[ast.expr], bool]) -> None:
-        """Note that statements in a loop are right only for values of a variable, or extent, that suit them."""
-        if self.loops:
-            self._relied_on.setdefault(name, []).append((self.loops[0], suits))
-
-    def may_get(self, name: str, value: ast.expr) -> bool:
-        """Whether a variable, or extent, may get a value that statements before have in the loop's next iteration."""
-        return all(
-            suits(value) for loop, suits in self._relied_on.get(name, ()) if self.loops and loop is self.loops[0]
-        )
-
-    def value_of(self, name: str) -> ast.expr | None:
-        """The one value of a temporary; None for other variables."""
-        values = {ast.unparse(each): each for each in self.made.get(name, ())}
-        if len(values) != 1:
-            return None
-        ((text, value),) = values.items()
-        self._rely(name, lambda other: ast.unparse(other) == text)
-        return value
-
-    def most(self, length: ast.expr) -> int | None:
-        """The most that a length may be, for the numbers of the launch; None if they do not tell."""
-        match length:
-            case ast.Constant(value=int(value)):
-                return value
-            case ast.Name(id=name) if name in self.bounds:
-                return self.bounds[name]()
-            case ast.Name(id=name) if name in self.made:
-                most = _largest([self.most(each) for each in self.made[name]])
-                self._rely(name, lambda other: self._is_at_most(other, most))
-                return most
-            case ast.Call(func=ast.Name(id="max"), args=args):
-                return _largest([self.most(each) for each in args])
-            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int(value))):
-                most = self.most(left)
-                return None if most is None else most - value
-        text = ast.unparse(length)
-        if text not in self.sizes:
-            return self.numbers.of(text)
-        size = self.sizes[text]
-        self._rely(text, lambda other: self._is_at_most(other, size))
-        return size
-
-    def _is_at_most(self, length: ast.expr, most: int | None) -> bool:
-        own = self.most(length)
-        return most is None or (own is not None and own <= most)
-
-    def exactly(self, length: ast.expr) -> int | None:
-        """Value of a length, for the numbers of the launch; None if they do not tell it."""
-
-        def number(text: str) -> ast.expr | None:
-            is_known = isinstance(self._of_launch(text), ast.expr)
-            value = self.sizes.get(text, self.numbers.of(text)) if is_known else None
-            return None if value is None else ast.Constant(value)
-
-        made = self.lengths.made_of(length, number)
-        return None if made is None else value_of_length(made)
-
-    def _of_launch(self, text: str) -> ast.expr | None:
-        """An integer or extent that is the launch's, or constant, by its text; None for others."""
-        name, is_extent, _ = text.partition(".shape[")
-        if text in self.sizes:
-            return ast.Constant(self.sizes[text]) if self.assignments[name] == 1 else None
-        if self.assignments[name]:
-            return None
-        if is_extent:
-            return expression(text) if name in self._known.arrays else None
-        value = self.names.value(variable(name))
-        if type(value) is int:
-            return ast.Constant(value)
-        return variable(name) if name in self._known.integers else None
-
-    def difference(self, upper: ast.expr, lower: ast.expr) -> int | None:
-        """The difference of two integers, if it is the same in all iterations and the launch tells it; else None."""
-        terms: Counter[str] = Counter()
-        _add_terms(upper, 1, terms)
-        _add_terms(lower, -1, terms)
-        found = terms.pop("", 0)
-        for text, factor in terms.items():
-            value = self.numbers.of(text) if factor else 0
-            if value is None:
-                return None
-            found += factor * value
-        return found
 
     def new(self, letter: str) -> str:
         """A variable's name that the author has not."""
@@ -304,44 +185,33 @@ class BodyState:
             return value
         return self._hoisted(value) or self._named(value)
 
-    def _hoisted(self, value: ast.expr) -> ast.Name | None:
+    def _hoisted(self, value: ast.expr) -> ast.expr | None:
         """A variable, before the loop that a group does, for an integer that the launch tells; None for others."""
-        if self.group is None or not all(map(self._is_invariant, ast.walk(value))):
-            return None
-        text = ast.unparse(value)
+        told = None if self.group is None else self.launch.told(value)
+        if self.group is None or told is None or isinstance(told, ast.Constant):
+            return told if self.group is not None else None
+        text = ast.unparse(told)
         if text not in self.hoisted:
-            self.hoisted[text] = self.new("h")
-            self.made[self.hoisted[text]] = [value]
+            name = self.hoisted[text] = self.new("h")
+            known = {*self.group.given, *self.group.hoisted, *self.group.made, *FUNCTIONS}
+            own = value if known.issuperset(names_in(ast.walk(value), ast.Load)) else told
+            self.group.hoisted[name] = self.launch.values[name] = own
         return variable(self.hoisted[text])
-
-    def _is_invariant(self, node: ast.AST) -> bool:
-        """Whether a part of an expression is an integer that the launch tells, or a function of such ones."""
-        match node:
-            case ast.Name(name):
-                is_made = name in self.arrays or name in self.hoisted.values() or name in FUNCTIONS
-                return is_made or (name in self._known.integers and not self.assignments[name])
-            case ast.Constant(value):
-                return type(value) is int
-            case ast.Subscript(value):
-                return isinstance(value, ast.Attribute)
-            case ast.Attribute(value, "shape"):
-                return isinstance(value, ast.Name)
-        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load))
 
     def _named(self, value: ast.expr) -> ast.expr:
         """A new variable with the value of an expression, assigned before the statement, and never again."""
         name = self.new("t")
-        self.lengths.values[name] = value
+        self.launch.values[name] = value
         return self.assigned(name, value)
 
     def take_assignment(self, name: str, value: ast.expr) -> None:
         """Note what a variable of the source is assigned, if it has no other value."""
         if self.assignments[name] == 1 and name not in self._live:
-            self.lengths.values[name] = value
+            self.launch.values[name] = value
 
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""
-        self.made.setdefault(name, []).append(value)
+        self.launch.made.setdefault(name, []).append(value)
         self.put([assignment(name, value)], value)
         return variable(name)
 
@@ -372,7 +242,7 @@ class BodyState:
         `body` is given the index of an element. What it puts before a statement is in the loops, before its own.
         """
         counters = [self.new("k") for _ in shape]
-        self.counters.update(
+        self.launch.counters.update(
             {each: (ast.Constant(0), own.length, 1) for each, own in zip(counters, shape, strict=True)}
         )
         at: list[ast.expr] = [variable(each) for each in counters]
@@ -409,23 +279,6 @@ class BodyState:
         """NumPy's name of the function that is called."""
         function = self.names.value(node.func)
         return None if function is UNKNOWN else numpy_name(function)
-
-
-def _largest(numbers: Sequence[int | None]) -> int | None:
-    known = [each for each in numbers if each is not None]
-    return max(known) if known and len(known) == len(numbers) else None
-
-
-def _add_terms(node: ast.expr, sign: int, terms: Counter[str]) -> None:
-    """Add the terms of a sum: their texts, and the empty text for numbers."""
-    match node:
-        case ast.Constant(value=int(value)):
-            terms[""] += sign * value
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operation, right=right):
-            _add_terms(left, sign, terms)
-            _add_terms(right, sign if isinstance(operation, ast.Add) else -sign, terms)
-        case _:
-            terms[ast.unparse(node)] += sign
 
 
 def stored_to(nodes: Sequence[ast.AST]) -> set[str]:

@@ -102,7 +102,7 @@ class ViewReader:
         text = f"kapi_slice_length{suffix}(START, STOP, {abs(step)})"
         count = state.kept(expression(text, START=start, STOP=stop))
         if isinstance(count, ast.Name):
-            state.bounds[count.id] = lambda: self._most(axis, index)
+            state.launch.bounds[count.id] = lambda: self._most(axis, index)
         first = state.kept(plus(axis.start, times(start, axis.step)))
         # Of a group, no slice of one element serves others: its launch tells that lengths are equal.
         extent = Extent(count, None if state.group is None else False)
@@ -112,8 +112,8 @@ class ViewReader:
         """The most elements that a slice may have."""
         upper = index.upper if index.step is None or integer_literal(index.step) == 1 else None
         lower = index.lower or ast.Constant(0)
-        difference = None if upper is None else self._state.difference(upper, lower)
-        of_axis = self._state.most(axis.extent.length)
+        difference = None if upper is None else self._state.launch.difference(upper, lower)
+        of_axis = self._state.launch.most(axis.extent.length)
         if difference is None or difference < 0:
             return of_axis
         return difference if of_axis is None else min(difference, of_axis)
@@ -178,7 +178,7 @@ class ViewReader:
             name = f"kapi_{source}_{axis}_{next(numbers)}"
             if isinstance(value, ast.Name) and value.id == name:
                 return value
-            if not self._state.may_get(name, value):
+            if not self._state.launch.may_get(name, value):
                 raise NotInKernelError(f"variable {source} for parts of several lengths", node)
             self._state.renewed.add(name)
             return self._state.assigned(name, value)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import index_of, statements
-from kapi_numba_offload.loops.body.launch_conditions import invariant
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
@@ -70,7 +69,7 @@ def _of_shape(
         raise NotInKernelError("an array of a dtype that the launch does not tell", call)
     extents = [Extent(state.frozen(state.scalar(each)), False) for each in lengths]
     for each in extents:
-        length = invariant(state, each.length)
+        length = state.launch.told_so_far(each.length)
         if length is None or state.group is None:
             raise NotInKernelError("an array of a length that the launch does not tell", call)
         state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
@@ -96,7 +95,7 @@ def _made(
     group = state.group
     assert group is not None
     name = f"kapi_made_{variable}" if variable else state.new("made")
-    lengths = [invariant(state, each.length) for each in shape]
+    lengths = [state.launch.told_so_far(each.length) for each in shape]
     known = [each for each in lengths if each is not None]
     if len(known) < len(lengths):
         raise NotInKernelError("an array of a length that the launch does not tell", node)

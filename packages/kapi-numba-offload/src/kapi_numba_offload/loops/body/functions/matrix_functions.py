@@ -63,7 +63,7 @@ def matrix_product(state: BodyState, node: ast.expr) -> ArrayPart | None:
 
 def _is_long(state: BodyState, shape: Sequence[Extent]) -> bool:
     """Whether a product is a vector whose elements are computed where they are used."""
-    return len(shape) == 1 and not 0 < (state.most(shape[0].length) or 0) <= _SHORT
+    return len(shape) == 1 and not 0 < (state.launch.most(shape[0].length) or 0) <= _SHORT
 
 
 def product_rows(state: BodyState, node: ast.expr) -> Rows | None:
@@ -160,7 +160,7 @@ def _flattened(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows |
 
 
 def _cross(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    if any(len(each.shape) != 1 or state.exactly(each.shape[0].length) != 3 for each in rows):
+    if any(len(each.shape) != 1 or state.launch.number(each.shape[0].length) != 3 for each in rows):
         raise NotInKernelError(f"`{ast.unparse(node)}` of vectors that are not known to have three elements", node)
     extent = Extent(ast.Constant(3), False)
 

@@ -165,8 +165,8 @@ def _is_mask(state: BodyState, node: ast.expr, rows: Rows) -> bool:
 
 def _count(state: BodyState, array: str) -> str:
     """A variable for the number of elements that a flat array has."""
-    count, most = state.new("n"), state.sizes[f"{array}.shape[0]"]
+    count, most = state.new("n"), state.launch.sizes[f"{array}.shape[0]"]
     state.started(count, ast.Constant(0))
-    state.bounds[count] = lambda: most
+    state.launch.bounds[count] = lambda: most
     state.lower.take_counter(count)
     return count

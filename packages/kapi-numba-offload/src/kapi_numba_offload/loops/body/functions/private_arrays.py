@@ -6,7 +6,6 @@ import ast
 import copy
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +18,6 @@ from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, R
 
 __all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "full_part", "like", "private_array", "size"]
 
-_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 _STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
 """NumPy's types of Python's numbers."""
 MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
@@ -29,7 +27,7 @@ def fits(state: BodyState, rows: Rows) -> bool:
     """Whether there is room for a copy of rows."""
     if state.group is not None:
         return True
-    sizes = [state.most(each.length) or 0 for each in rows.shape]
+    sizes = [state.launch.most(each.length) or 0 for each in rows.shape]
     return min(sizes) > 0 and math.prod(sizes) <= MOST_ELEMENTS
 
 
@@ -94,7 +92,7 @@ def like(
         own = expression("X.dtype", X=state.assigned(state.new("x"), sample or rows.first))
     else:
         own = expression(f"kapi_np.{dtype}")
-    sizes = [state.most(each.length) or 1 for each in rows.shape]
+    sizes = [state.launch.most(each.length) or 1 for each in rows.shape]
     name = _allocated(state, [math.prod(sizes)] if is_flat else sizes, own, node)
     state.arrays[name] = ArrayFacts(None, [False] if is_flat else [each.is_one for each in rows.shape])
     if dtype is not None or sample is not None or not rows.has_narrow_integers:
@@ -112,9 +110,9 @@ def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: 
     state.put(f"ARRAY = kapi_PrivateArray({(*lengths,)}, DTYPE, True)", node, ARRAY=name, DTYPE=dtype)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
     sizes = {f"{name}.shape[{axis}]": length for axis, length in enumerate(lengths)}
-    if not all(state.may_get(text, ast.Constant(length)) for text, length in sizes.items()):
+    if not all(state.launch.may_get(text, ast.Constant(length)) for text, length in sizes.items()):
         raise NotInKernelError(f"variable {name} for arrays of several lengths", node)
-    state.sizes |= sizes
+    state.launch.sizes |= sizes
     return name
 
 
@@ -130,13 +128,12 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
         return False
     parameters = ("shape", "fill_value", "dtype") if function == "full" else ("shape", "dtype")
     given = dict(zip(parameters, value.args, strict=False)) | {str(each.arg): each.value for each in value.keywords}
-    shape = _constant(state, value.args[0])
-    if shape is None:
+    lengths = _shape(state, value.args[0])
+    if lengths is None:
         raise NotInKernelError("a temporary array whose shape is no constant", value)
     number = ast.Constant(1) if function == "ones" else given.get("fill_value")
     dtype = _dtype(state, given["dtype"]) if "dtype" in given else expression(
         f"kapi_np.{_dtype_of(state, number, value) if function == 'full' else 'float64'}")  # fmt: skip
-    lengths = shape if isinstance(shape, tuple) else (shape,)
     if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.reassign(name, value)
@@ -221,22 +218,10 @@ def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:
     return _STRONG[type(value)]
 
 
-def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
-    match node:
-        case ast.Tuple(elts):
-            items = [_constant(state, each) for each in elts]
-            return tuple(each for each in items if isinstance(each, int)) if _are_integers(*items) else None
-        case ast.BinOp(left, operation, right) if type(operation) in _ARITHMETIC:
-            sides = _constant(state, left), _constant(state, right)
-            return int(_ARITHMETIC[type(operation)](*sides)) if _are_integers(*sides) else None
-        case ast.Name(name) if name in state.constants:
-            return state.constants[name]
-    known = state.numbers.of(ast.unparse(node))
-    if known is not None:
-        return known
-    value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    return value if type(value) is int or (isinstance(value, tuple) and value) else None
-
-
-def _are_integers(*values: object) -> bool:
-    return all(type(each) is int for each in values)
+def _shape(state: BodyState, node: ast.expr) -> list[int] | None:
+    """The lengths of a shape that the launch knows; None for others."""
+    known = node.value if isinstance(node, ast.Constant) else state.names.value(node)
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    found = list(known) if isinstance(known, tuple) and known else [state.launch.number(each) for each in parts]
+    lengths = [each for each in found if type(each) is int and each >= 0]
+    return lengths if len(lengths) == len(found) else None

@@ -102,7 +102,7 @@ def _argsorted(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
 def sorted_values(state: BodyState, rows: Rows, node: ast.AST, order: str = "") -> tuple[str, ast.expr]:
     """A flat array with the sorted elements of rows, and their number; `order` is one for their positions."""
     values, length = private_arrays.flat(state, rows, node)
-    gap, most = 1, state.sizes[f"{values}.shape[0]"]
+    gap, most = 1, state.launch.sizes[f"{values}.shape[0]"]
     while 3 * gap + 1 < most:
         gap = 3 * gap + 1
     text = "\n".join(line for line in _SORT.splitlines() if order or "ORDER" not in line)
