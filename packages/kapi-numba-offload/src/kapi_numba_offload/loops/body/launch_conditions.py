@@ -9,6 +9,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in
 from kapi_numba_offload.loops.body.group_arrays import GroupArrays
 from kapi_numba_offload.loops.body.integer_expressions import is_extent
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
@@ -51,7 +52,10 @@ def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, othe
         if ast.unparse(first) != ast.unparse(second):
             group.require("A == B", A=first, B=second)
         return
-    pairs = _differences(state.launch.resolved(one), state.launch.resolved(other))
+    lengths = [state.launch.resolved(each) for each in (one, other)]
+    names = names_in(nodes_in(lengths), ast.Load)
+    # Variables of one name may have had other values.
+    pairs = None if any(state.assignments[each] > 1 for each in names) else _differences(*lengths)
     if pairs is None:
         raise NotInKernelError("operands whose lengths the launch does not tell", node)
     for first, second in pairs:
