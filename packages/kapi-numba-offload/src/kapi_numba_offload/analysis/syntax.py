@@ -9,8 +9,9 @@ from typing import TypeVar
 
 __all__ = [
     "Part", "assignment", "conjuncts", "expression", "flat_index", "index_of", "indices_of", "integer_literal",
-    "located", "mentions", "names_in", "names_rows", "nested_loops", "nodes_in", "or_zero", "plus", "rewrite_blocks",
-    "rewrite_expressions", "root_variable", "statements", "targets_of", "times", "variable",
+    "is_number", "located", "mentions", "named_arguments", "names_in", "names_rows", "nested_loops", "nodes_in",
+    "or_zero", "plus", "rewrite_blocks", "rewrite_expressions", "root_variable", "statements", "targets_of", "times",
+    "variable",
 ]  # fmt: skip
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -115,6 +116,14 @@ def rewrite_blocks(node: ast.stmt, rewritten: Callable[[list[ast.stmt]], list[as
         block = getattr(node, field, None)
         if block and not isinstance(node, ast.FunctionDef):
             setattr(node, field, rewritten(block))
+
+
+def named_arguments(
+    call: ast.Call, parameters: Sequence[str], operands: Sequence[ast.expr] | None = None
+) -> dict[str, ast.expr]:
+    """The arguments of a call by the names of its parameters; `operands` are those by position, if not the call's."""
+    given = zip(parameters, call.args if operands is None else operands, strict=False)
+    return dict(given) | {str(each.arg): each.value for each in call.keywords}
 
 
 def index_of(at: Sequence[ast.expr]) -> ast.expr:

@@ -93,7 +93,7 @@ class EqualLengths:
         - `text`: the words of the error.
         """
         known = self._told(length)
-        if isinstance(known, ast.Constant) and known.value > 0:
+        if isinstance(known, ast.Constant) and isinstance(known.value, int) and known.value > 0:
             return []
         if known is None:
             self._are_all = False

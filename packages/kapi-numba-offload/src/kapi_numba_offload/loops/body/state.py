@@ -27,7 +27,7 @@ from kapi_numba_offload.loops.body.integer_expressions import FUNCTIONS
 from kapi_numba_offload.loops.body.launch_integers import LaunchIntegers
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
 
-__all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
+__all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to", "unsupported_option"]
 
 
 class NotInKernelError(Exception):
@@ -41,6 +41,11 @@ class NotInKernelError(Exception):
 
 class NotANumberError(NotInKernelError):
     """An array, or a part of one, where a kernel needs a number."""
+
+
+def unsupported_option(call: ast.Call) -> NotInKernelError:
+    """The error of a call that kernels have, but not with these arguments."""
+    return NotInKernelError(f"an option of `{ast.unparse(call)}`", call)
 
 
 class BodyState:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import index_of, statements
+from kapi_numba_offload.loops.body.functions.private_arrays import Allocation, allocation
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
 __all__ = ["copied_by_group", "made_by_call"]
 
-_FILLED: dict[str, int | None] = {"zeros": 0, "ones": 1, "empty": None}
-_DTYPES: dict[Any, str] = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
+_LIKE = {"copy": None, "zeros_like": ast.Constant(0), "ones_like": ast.Constant(1), "empty_like": None}
+"""The functions of an array like another, and what all elements are."""
 
 
 def copied_by_group(
@@ -31,33 +33,22 @@ def copied_by_group(
 
 def made_by_call(state: BodyState, variable: str, call: ast.Call) -> ArrayPart | None:
     """The array of `x.copy()`, `numpy.zeros_like(x)`, `numpy.zeros(n)` and their like; None for other calls."""
+    made = allocation(state, call)
+    if made is not None:
+        return _of_shape(state, variable, made, call)
     name, operands = state.called(call)
-    if name == "copy" or (name or "").removesuffix("_like") in _FILLED:
-        like = name == "copy" or name not in _FILLED
-        if len(operands) != 1 and (like or len(operands) != 2):
-            return None
-        if not like:
-            return _of_shape(state, variable, _FILLED[name or ""], list(operands), call)
-        rows = None if call.keywords else state.rows(operands[0])
-        if rows is None or rows.mask is not None:
-            return None
-        if name == "copy":
-            return copied_by_group(state, variable, rows, call)
-        filling = _FILLED[(name or "").removesuffix("_like")]
-        return _filled(state, variable, rows.shape, _dtype_of(state, rows, call), filling, call)
-    return None
-
-
-def _of_shape(
-    state: BodyState, variable: str, filling: int | None, operands: list[ast.expr], call: ast.Call
-) -> ArrayPart | None:
-    words = {each.arg: each.value for each in call.keywords}
-    if len(operands) == 2:
-        words["dtype"] = operands.pop()
-    if not words.keys() <= {"dtype"}:
+    if name not in _LIKE or len(operands) != 1 or call.keywords:
         return None
-    dtype = _named_dtype(state, words["dtype"]) if words else np.dtype("float64")
-    (shape,) = operands
+    rows = state.rows(operands[0])
+    if rows is None or rows.mask is not None:
+        return None
+    if name == "copy":
+        return copied_by_group(state, variable, rows, call)
+    return _filled(state, variable, rows.shape, _dtype_of(state, rows, call), _LIKE[name], call)
+
+
+def _of_shape(state: BodyState, variable: str, made: Allocation, call: ast.Call) -> ArrayPart | None:
+    shape = made.shape
     lengths = shape.elts if isinstance(shape, ast.Tuple) else [shape]
     match shape:
         case ast.Attribute(owner, "shape"):
@@ -65,7 +56,7 @@ def _of_shape(
             if rows is None:
                 return None
             lengths = rows.lengths
-    if dtype is None:
+    if made.dtype is None:
         raise NotInKernelError("an array of a dtype that the launch does not tell", call)
     extents = [Extent(state.frozen(state.scalar(each)), False) for each in lengths]
     for each in extents:
@@ -73,14 +64,19 @@ def _of_shape(
         if length is None or state.group is None:
             raise NotInKernelError("an array of a length that the launch does not tell", call)
         state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
-    return _filled(state, variable, extents, dtype, filling, call)
+    number = None if made.number is None else state.frozen(state.scalar(made.number))
+    return _filled(state, variable, extents, made.dtype, number, call)
 
 
 def _filled(
-    state: BodyState, variable: str, shape: Sequence[Extent], dtype: np.dtype[Any], filling: int | None, node: ast.AST
+    state: BodyState,
+    variable: str,
+    shape: Sequence[Extent],
+    dtype: np.dtype[Any],
+    number: ast.expr | None,
+    node: ast.AST,
 ) -> ArrayPart:
-    fill = None if filling is None else (lambda at: ast.Constant(filling))
-    return _made(state, variable, shape, dtype, node, fill)
+    return _made(state, variable, shape, dtype, node, None if number is None else lambda at: copy.deepcopy(number))
 
 
 def _made(
@@ -109,17 +105,6 @@ def _made(
         state.put_loops(part.shape, node, lambda at: statements(
             "ARRAY[AT] = X", ARRAY=name, AT=index_of(at), X=element(at)))  # fmt: skip
     return part
-
-
-def _named_dtype(state: BodyState, node: ast.expr) -> np.dtype[Any] | None:
-    match node:
-        case ast.Attribute(ast.Name(name), "dtype") if name in state.arrays:
-            return state.arrays[name].dtype
-    value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    try:
-        return np.dtype(_DTYPES.get(value, value)) if isinstance(value, (str, type, np.dtype)) else None
-    except TypeError:
-        return None
 
 
 def _dtype_of(state: BodyState, rows: Rows, node: ast.AST) -> np.dtype[Any]:

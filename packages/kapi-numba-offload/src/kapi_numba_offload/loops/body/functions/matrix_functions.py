@@ -13,7 +13,7 @@ from kapi_numba_offload.analysis.syntax import expression, index_of, statements
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_reductions import dot_of_rows, total
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["factors", "matrix_product", "matrix_rows", "product_rows", "trace"]
@@ -111,7 +111,7 @@ def matrix_rows(state: BodyState, node: ast.Call) -> Rows | None:
     name, operands = state.called(node)
     if name in ("eye", "identity") and state.numpy_name(node) is not None:
         if len(operands) != 1 or node.keywords or state.rows(operands[0]) is not None:
-            raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+            raise unsupported_option(node)
         extent = Extent(state.frozen(state.scalar(operands[0])))
         return Rows.of((extent, extent), lambda at: expression(
             "kapi_np.float64(1 if ROW == COLUMN else 0)", ROW=at[0], COLUMN=at[1]))  # fmt: skip

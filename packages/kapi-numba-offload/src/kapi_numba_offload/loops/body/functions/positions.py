@@ -11,11 +11,11 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, statements, variable
+from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, named_arguments, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
 from kapi_numba_offload.loops.body.launch_conditions import require_equal
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["counted_values", "different_values", "flat_positions", "nonzero_positions", "selected"]
@@ -84,7 +84,7 @@ def different_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
     if rows is None:
         return None
     if len(node.args) > 1 or node.keywords:
-        raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+        raise unsupported_option(node)
     values, length = sorted_values(state, rows, node)
     count = _count(state, values)
     names = {each: state.new("s") for each in ("AT", "X", "LAST")}
@@ -96,8 +96,7 @@ def counted_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
     """Array that `numpy.bincount` gives of bytes, of which there are 256; None for other calls."""
     if state.numpy_name(node) != "bincount":
         return None
-    given = dict(zip(("x", "weights", "minlength"), node.args, strict=False))
-    given |= {str(each.arg): each.value for each in node.keywords}
+    given = named_arguments(node, ("x", "weights", "minlength"))
     rows = state.rows(given["x"]) if "x" in given else None
     weights = state.rows(given["weights"]) if "weights" in given else None
     least = given.get("minlength", ast.Constant(0))
@@ -108,7 +107,7 @@ def counted_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
     if not are_bytes or not isinstance(least, ast.Constant) or not isinstance(least.value, int) or least.value < 0:
         raise NotInKernelError(f"an array of a length that values decide, {ast.unparse(node)}", node)
     if ("weights" in given and weights is None) or len(rows.shape) != 1 or rows.mask or (weights and weights.mask):
-        raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+        raise unsupported_option(node)
     if weights is not None:
         require_equal(state, weights.shape, rows.shape, node, "length of the weights must be that of the row")
     room = Rows.of((Extent(ast.Constant(max(least.value, _BYTES))),), lambda at: ast.Constant(0))

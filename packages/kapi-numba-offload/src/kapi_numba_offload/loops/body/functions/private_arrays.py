@@ -7,16 +7,27 @@ import copy
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import expression, index_of, statements, times, variable
+from kapi_numba_offload.analysis.syntax import (
+    expression,
+    index_of,
+    is_number,
+    named_arguments,
+    statements,
+    times,
+    variable,
+)
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
-__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "full_part", "like", "private_array", "size"]
+__all__ = [
+    "Allocation", "allocation", "array_of_numbers", "known_dtype", "copied", "fill", "filled", "fits", "flat",
+    "full_part", "like", "private_array", "size",
+]  # fmt: skip
 
 _STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
 """NumPy's types of Python's numbers."""
@@ -121,30 +132,52 @@ def full_part(state: BodyState, name: str, shape: Sequence[Extent]) -> ArrayPart
     return ArrayPart.full(name, [Extent(state.frozen(each.length), each.is_one) for each in shape])
 
 
+class Allocation(NamedTuple):
+    """A call of `numpy.zeros`, `ones`, `empty` or `full`.
+
+    - `number`: what all elements are; None if they have no value yet.
+    - `dtype`, `named_dtype`: the dtype, if it is known, and as an expression of the kernel.
+    """
+
+    shape: ast.expr
+    number: ast.expr | None
+    dtype: np.dtype[Any] | None
+    named_dtype: ast.expr
+
+
+def allocation(state: BodyState, call: ast.expr) -> Allocation | None:
+    """The array that a call allocates; None for other expressions."""
+    function = state.numpy_name(call) if isinstance(call, ast.Call) else None
+    if function not in ("zeros", "empty", "ones", "full") or not isinstance(call, ast.Call) or not call.args:
+        return None
+    given = named_arguments(call, ("shape", "fill_value", "dtype") if function == "full" else ("shape", "dtype"))
+    numbers = {"zeros": ast.Constant(0), "ones": ast.Constant(1), "full": given.get("fill_value")}
+    number = numbers.get(function)
+    if "dtype" not in given:
+        dtype = np.dtype(_kind_of(state, number, call) if function == "full" else float)
+        return Allocation(call.args[0], number, dtype, _spelled(dtype))
+    known = known_dtype(state, given["dtype"])
+    return Allocation(call.args[0], number, known, given["dtype"] if known is None else _spelled(known))
+
+
 def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
     """Make the array of `name = np.zeros(...)` and its like, of constant shape; whether the value is one of these."""
-    function = state.numpy_name(value) if isinstance(value, ast.Call) else None
-    if function not in ("zeros", "empty", "ones", "full") or not isinstance(value, ast.Call) or not value.args:
+    made = allocation(state, value)
+    if made is None:
         return False
-    parameters = ("shape", "fill_value", "dtype") if function == "full" else ("shape", "dtype")
-    given = dict(zip(parameters, value.args, strict=False)) | {str(each.arg): each.value for each in value.keywords}
-    lengths = _shape(state, value.args[0])
+    lengths = _shape(state, made.shape)
     if lengths is None:
         raise NotInKernelError("a temporary array whose shape is no constant", value)
-    number = ast.Constant(1) if function == "ones" else given.get("fill_value")
-    dtype = _dtype(state, given["dtype"]) if "dtype" in given else expression(
-        f"kapi_np.{_dtype_of(state, number, value) if function == 'full' else 'float64'}")  # fmt: skip
     if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.reassign(name, value)
-    _allocated(state, lengths, dtype, value, name)
-    known = _scalar_type(dtype)
-    if known is not None and (not issubclass(known, np.integer) or np.dtype(known).itemsize >= 8):
+    _allocated(state, lengths, made.named_dtype, value, name)
+    if made.dtype is not None and (made.dtype.kind not in "iu" or made.dtype.itemsize >= 8):
         state.wide.add(name)
-    if known is not None and issubclass(known, np.integer):
+    if made.dtype is not None and made.dtype.kind in "iu":
         state.integers.add(name)
-    if number is not None:
-        filling = state.frozen(state.scalar(number))
+    if made.number is not None and not is_number(made.number, 0):
+        filling = state.frozen(state.scalar(made.number))
         fill(state, name, [Extent(ast.Constant(each)) for each in lengths], value, lambda at: filling)
     return True
 
@@ -153,8 +186,7 @@ def array_of_numbers(state: BodyState, node: ast.Call) -> ArrayPart | None:
     """`np.array([x, y, 1.0])` as private memory; None for other calls."""
     if state.numpy_name(node) not in ("array", "asarray") or not node.args:
         return None
-    given = dict(zip(("items", "dtype"), node.args, strict=False))
-    given |= {str(each.arg): each.value for each in node.keywords}
+    given = named_arguments(node, ("items", "dtype"))
     items = _items(node.args[0])
     if not items or len(node.args) > 2 or not given.keys() <= {"items", "dtype"} or len(items) > MOST_ELEMENTS:
         return None
@@ -162,7 +194,8 @@ def array_of_numbers(state: BodyState, node: ast.Call) -> ArrayPart | None:
         return None
     values = [state.assigned(state.new("x"), _as_strong(state.scalar(copy.deepcopy(each)))) for _, each in items]
     if "dtype" in given:
-        dtype = _dtype(state, given["dtype"])
+        known = known_dtype(state, given["dtype"])
+        dtype = given["dtype"] if known is None else _spelled(known)
     else:
         total = expression(" + ".join(map(ast.unparse, values)))
         dtype = expression("X.dtype", X=state.assigned(state.new("x"), total))
@@ -193,29 +226,29 @@ def _as_strong(node: ast.expr) -> ast.expr:
     return node if kind is bool or kind not in _STRONG else expression(f"kapi_np.{_STRONG[kind]}(X)", X=node)
 
 
-def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
-    """A dtype as a NumPy scalar type: kernels know it by no text."""
+def known_dtype(state: BodyState, node: ast.expr) -> np.dtype[Any] | None:
+    """The dtype of numbers that an expression names; None if that is not known."""
+    match node:
+        case ast.Attribute(ast.Name(name), "dtype") if name in state.arrays:
+            return state.arrays[name].dtype
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    if not isinstance(value, (str, np.dtype)) and value not in tuple(_STRONG):
-        return node
     try:
-        name = np.dtype(value).name
+        found = np.dtype(value) if isinstance(value, (str, type, np.dtype)) else None
     except TypeError:
-        return node  # the kernel's own words say what it is
-    return expression(f"kapi_np.{'bool_' if name == 'bool' else name}")
+        return None  # the kernel's own words say what it is
+    return found if found is not None and found.kind in "biufc" else None
 
 
-def _scalar_type(dtype: ast.expr) -> type[np.number[Any]] | None:
-    """NumPy's type of numbers that a dtype is; None if that is not known."""
-    known = getattr(np, dtype.attr, None) if isinstance(dtype, ast.Attribute) else None
-    return known if isinstance(known, type) and issubclass(known, np.number) else None
+def _spelled(dtype: np.dtype[Any]) -> ast.expr:
+    """A dtype as a NumPy scalar type: kernels know it by no text."""
+    return expression(f"kapi_np.{'bool_' if dtype.kind == 'b' else dtype.name}")
 
 
-def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:
+def _kind_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> type[Any]:
     value = number.value if isinstance(number, ast.Constant) else state.names.value(number) if number else UNKNOWN
     if type(value) not in _STRONG:
         raise NotInKernelError("np.full without a dtype, of what is no constant", where)
-    return _STRONG[type(value)]
+    return type(value)
 
 
 def _shape(state: BodyState, node: ast.expr) -> list[int] | None:

@@ -11,12 +11,12 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kapi_numba_offload.analysis.syntax import expression, index_of, variable
+from kapi_numba_offload.analysis.syntax import expression, index_of, named_arguments, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_reductions import start_of_sum, without_nans
 from kapi_numba_offload.loops.body.functions.searches import searched_rows
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = [
@@ -81,7 +81,7 @@ def private_result(state: BodyState, node: ast.Call) -> ArrayPart | None:
     if rows is None:
         return None
     if len(operands) > 1 or any(name != "argsort" or each.arg != "kind" for each in node.keywords):
-        raise _option(node)
+        raise unsupported_option(node)
     return _MADE[name](state, rows, node)
 
 
@@ -176,7 +176,7 @@ def number_of_sorted(state: BodyState, node: ast.Call) -> ast.expr | None:
     if kind != "median" and len(operands) == 2:
         share = _share(state, operands.pop(), _SHARES[kind])
     if len(operands) != 1 or node.keywords or (share is None) != (kind == "median"):
-        raise _option(node)
+        raise unsupported_option(node)
     values, length = sorted_values(state, rows if kind == name else without_nans(rows), node)
     names = {each: state.new("m") for each in ("HALF", "RESULT", "PLACE", "LOW", "X", "Y")}
     text = _MEDIAN if share is None else _PERCENTILE
@@ -202,10 +202,10 @@ def rearranged(state: BodyState, node: ast.Call) -> Rows | None:
     if rows is None or name is None:
         return None
     make, parameters = _REARRANGED[name]
-    words = {str(each.arg): each.value for each in node.keywords}
+    words = named_arguments(node, parameters, operands[1:])
     if len(operands) - 1 > len(parameters) or not words.keys() <= set(parameters) or rows.mask is not None:
-        raise _option(node)
-    return make(state, rows, words | dict(zip(parameters, operands[1:], strict=False)), node)
+        raise unsupported_option(node)
+    return make(state, rows, words, node)
 
 
 def _flipped(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
@@ -215,7 +215,7 @@ def _flipped(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: 
 def _rolled(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
     _require_rank_one(rows, node)
     if "shift" not in words or state.rows(words["shift"]) is not None:
-        raise _option(node)
+        raise unsupported_option(node)
     shift, length = state.frozen(state.scalar(words["shift"])), state.frozen(rows.lengths[0])
     return _moved(rows, "(AT - SHIFT) % LENGTH", SHIFT=shift, LENGTH=length)
 
@@ -257,10 +257,6 @@ def rounded(state: BodyState, node: ast.expr) -> tuple[ast.expr, ast.expr] | Non
     if not 1 <= len(given) <= 2 or any(each.arg != "decimals" for each in node.keywords):
         return None
     return given[0], given[1] if len(given) == 2 else ast.Constant(0)
-
-
-def _option(node: ast.Call) -> NotInKernelError:
-    return NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
 
 
 def _require_rank_one(rows: Rows, node: ast.AST) -> None:

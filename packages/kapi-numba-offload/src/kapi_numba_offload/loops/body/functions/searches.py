@@ -13,10 +13,10 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
 
-from kapi_numba_offload.analysis.syntax import expression, variable
+from kapi_numba_offload.analysis.syntax import expression, named_arguments, variable
 from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
 from kapi_numba_offload.loops.body.launch_conditions import require_elements, require_equal
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["searched", "searched_rows", "spaced"]
@@ -76,7 +76,7 @@ def searched_rows(state: BodyState, node: ast.Call) -> ArrayPart | None:
         value = state.assigned(state.new("v"), values.element(at))
         number = make(state, {**given, sought: value}, node)
         if number is None:
-            raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+            raise unsupported_option(node)
         return number
 
     fill(state, found, values.shape, node, element)
@@ -89,8 +89,7 @@ def _called(state: BodyState, node: ast.Call) -> tuple[str, dict[str, ast.expr]]
     is_method = state.numpy_name(node) is None
     if name not in _SEARCHES or (is_method and (name != "searchsorted" or state.rows(operands[0]) is None)):
         return None
-    given = dict(zip(_SEARCHES[name][1], operands, strict=False))
-    return name, given | {each.arg: each.value for each in node.keywords if each.arg is not None}
+    return name, named_arguments(node, _SEARCHES[name][1], operands)
 
 
 def spaced(state: BodyState, node: ast.Call) -> Rows | None:
@@ -98,8 +97,7 @@ def spaced(state: BodyState, node: ast.Call) -> Rows | None:
     if state.numpy_name(node) != "linspace":
         return None
     given: dict[str, ast.expr] = {"num": ast.Constant(50), "endpoint": ast.Constant(True)}
-    given |= dict(zip(("start", "stop", "num", "endpoint"), node.args, strict=False))
-    given |= {each.arg: each.value for each in node.keywords if each.arg is not None}
+    given |= named_arguments(node, ("start", "stop", "num", "endpoint"))
     if given.keys() != {"start", "stop", "num", "endpoint"} or any(
         state.rows(given[name]) is not None for name in ("start", "stop", "num")
     ):

@@ -29,7 +29,7 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.state import NotInKernelError
+from kapi_numba_offload.loops.body.state import NotInKernelError, unsupported_option
 
 __all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed", "draws", "function_draws"]
 
@@ -167,7 +167,7 @@ class _Statements:
         if name.startswith("numpy.") and len(given) == len(defaults) + 1:
             size = given.pop()
         if len(given) > len(defaults) or not words.keys() <= defaults.keys() or isinstance(size, ast.Tuple):
-            raise NotInKernelError(f"an option of `{ast.unparse(call)}`", call)
+            raise unsupported_option(call)
         values = {**defaults, **dict(zip(defaults, given, strict=False)), **words}
         holes: dict[str, Part] = {"STREAM": self.stream}
         for letter, value in zip("AB", values.values(), strict=False):
