@@ -73,8 +73,15 @@ def last_rows(p, b, n):
         p[k] = p[-1] - mine
 
 
+def filled(p, b, n):
+    for _ in range(n):
+        made = np.full((p.shape[0], b.shape[1]), 0.25, p.dtype)
+        made[1:, 0] = b[1:, 2]
+        p[:] = (p + made) * 0.5
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("function", [stencil, shifted_in_place, until_converged, calls, last_rows])
+@pytest.mark.parametrize("function", [stencil, shifted_in_place, until_converged, calls, last_rows, filled])
 def test_a_loop_is_one_launch(function, dtype, launches):
     if dtype == "float32" and function is last_rows:
         dtype = "float64"

@@ -26,8 +26,8 @@ from kapi_numba_offload.libraries.arrays import (
     may_share_memory,
     queue_of,
 )
-from kapi_numba_offload.loops.body.group_arrays import GroupArrays, MadeArray
-from kapi_numba_offload.loops.body.integer_expressions import told
+from kapi_numba_offload.loops.body.launches.group_arrays import GroupArrays, MadeArray
+from kapi_numba_offload.loops.body.launches.integer_expressions import resolve
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchNumbers
@@ -271,7 +271,7 @@ def _required_lengths(arrays: GroupArrays, independent: OwnElements) -> tuple[st
     """The lengths of what is distributed, those of one level required to be equal; None if the launch does not tell."""
     found = []
     for level in independent.lengths:
-        values = [told(each, arrays.meaning) for each in level]
+        values = [resolve(each, arrays.meaning) for each in level]
         known = {ast.unparse(each): each for each in values if each is not None}
         if None in values:
             return None

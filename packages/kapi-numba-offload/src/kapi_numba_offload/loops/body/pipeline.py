@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import assignment, expression, located, nodes_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
-from kapi_numba_offload.loops.body.equal_lengths import LengthConditions
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
+from kapi_numba_offload.loops.body.launches.equal_lengths import LengthConditions
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
 from kapi_numba_offload.loops.body.passes.inlining import Inliner
 from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa

@@ -35,7 +35,7 @@ from kapi_numba_offload.loops.body.functions.positions import (
 )
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
 from kapi_numba_offload.loops.body.in_place_updates import require_held
-from kapi_numba_offload.loops.body.launch_conditions import require_equal
+from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError

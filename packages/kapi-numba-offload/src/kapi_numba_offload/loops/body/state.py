@@ -21,10 +21,10 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.equal_lengths import EqualLengths
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.integer_expressions import FUNCTIONS
-from kapi_numba_offload.loops.body.launch_integers import LaunchIntegers
+from kapi_numba_offload.loops.body.launches.equal_lengths import EqualLengths
+from kapi_numba_offload.loops.body.launches.integer_expressions import FUNCTIONS
+from kapi_numba_offload.loops.body.launches.launch_integers import LaunchIntegers
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to", "unsupported_option"]
@@ -113,7 +113,7 @@ class BodyState:
         self.assignments = Counter(names_in(nodes, ast.Store))
         by_loops = Counter(names_in([each.target for each in nodes if isinstance(each, ast.For)], ast.Store))
         self.launch = LaunchIntegers(names, known, self.assignments, by_loops, self.loops)
-        self.lengths = EqualLengths(self.launch.told, are_checked=checks_lengths)
+        self.lengths = EqualLengths(self.launch.resolve, are_checked=checks_lengths)
         once = {name for name, count in self.assignments.items() if count == 1}
         kept = {*known.arrays, *known.integers} - self.assignments.keys()
         self._counters = {name for name, count in by_loops.items() if count > 1 and self.assignments[name] == count}
@@ -192,14 +192,14 @@ class BodyState:
 
     def _hoisted(self, value: ast.expr) -> ast.expr | None:
         """A variable, before the loop that a group does, for an integer that the launch tells; None for others."""
-        told = None if self.group is None else self.launch.told(value)
-        if self.group is None or told is None or isinstance(told, ast.Constant):
-            return told if self.group is not None else None
-        text = ast.unparse(told)
+        resolved = None if self.group is None else self.launch.resolve(value)
+        if self.group is None or resolved is None or isinstance(resolved, ast.Constant):
+            return resolved
+        text = ast.unparse(resolved)
         if text not in self.hoisted:
             name = self.hoisted[text] = self.new("h")
             known = {*self.group.given, *self.group.hoisted, *self.group.made, *FUNCTIONS}
-            own = value if known.issuperset(names_in(ast.walk(value), ast.Load)) else told
+            own = value if known.issuperset(names_in(ast.walk(value), ast.Load)) else resolved
             self.group.hoisted[name] = self.launch.values[name] = own
         return variable(self.hoisted[text])
 

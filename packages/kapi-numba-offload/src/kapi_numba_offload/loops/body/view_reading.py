@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, integer_literal, plus, times, variable
-from kapi_numba_offload.loops.body.launch_conditions import within
+from kapi_numba_offload.loops.body.launches.launch_conditions import within
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, FixedAxis, FreeAxis, Rows
 

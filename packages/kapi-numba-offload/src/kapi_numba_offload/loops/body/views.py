@@ -13,7 +13,7 @@ import numpy as np
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.syntax import or_zero, plus, times, variable
 from kapi_numba_offload.elements.operation_source import syntax_of
-from kapi_numba_offload.loops.body.group_arrays import GroupArrays
+from kapi_numba_offload.loops.body.launches.group_arrays import GroupArrays
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 

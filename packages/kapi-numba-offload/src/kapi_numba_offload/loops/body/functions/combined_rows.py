@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.analysis.syntax import expression, variable
-from kapi_numba_offload.loops.body.launch_conditions import require_equal
+from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Access, Extent, Rows, spelling
 

@@ -60,7 +60,7 @@ def _of_shape(state: BodyState, variable: str, made: Allocation, call: ast.Call)
         raise NotInKernelError("an array of a dtype that the launch does not tell", call)
     extents = [Extent(state.frozen(state.scalar(each)), False) for each in lengths]
     for each in extents:
-        length = state.launch.told_so_far(each.length)
+        length = state.launch.resolve_so_far(each.length)
         if length is None or state.group is None:
             raise NotInKernelError("an array of a length that the launch does not tell", call)
         state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
@@ -91,7 +91,7 @@ def _made(
     group = state.group
     assert group is not None
     name = f"kapi_made_{variable}" if variable else state.new("made")
-    lengths = [state.launch.told_so_far(each.length) for each in shape]
+    lengths = [state.launch.resolve_so_far(each.length) for each in shape]
     known = [each for each in lengths if each is not None]
     if len(known) < len(lengths):
         raise NotInKernelError("an array of a length that the launch does not tell", node)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, named_arguments, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
-from kapi_numba_offload.loops.body.launch_conditions import require_equal
+from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 

@@ -13,7 +13,7 @@ from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
-from kapi_numba_offload.loops.body.launch_conditions import require_elements, require_equal
+from kapi_numba_offload.loops.body.launches.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 

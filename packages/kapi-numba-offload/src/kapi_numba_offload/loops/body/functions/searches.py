@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.analysis.syntax import expression, named_arguments, variable
 from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
-from kapi_numba_offload.loops.body.launch_conditions import require_elements, require_equal
+from kapi_numba_offload.loops.body.launches.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kapi_types.kernel_typing.library import index_functions
 
-__all__ = ["FUNCTIONS", "Meaning", "evaluated", "is_extent", "resolved", "told"]
+__all__ = ["FUNCTIONS", "Meaning", "evaluated", "is_extent", "resolve", "resolve_partly"]
 
 _OF_PYTHON = SimpleNamespace(int64=int)  # NumPy's integers take ten times as long on the host
 FUNCTIONS: dict[str, Any] = {
@@ -21,7 +21,7 @@ FUNCTIONS: dict[str, Any] = {
 """The functions of lengths and indices."""
 
 Meaning = Callable[[str], ast.expr | None]
-"""What a variable or extent stands for, by its text: the same, where it is the launch's; None where that is unknown."""
+"""Meaning of a variable or extent, by its text: the same, where it is the launch's; None where that is unknown."""
 
 
 def evaluated(code: str | CodeType, values: Mapping[str, Any]) -> Any:
@@ -29,42 +29,42 @@ def evaluated(code: str | CodeType, values: Mapping[str, Any]) -> Any:
     return eval(code, {"__builtins__": {}, **FUNCTIONS}, dict(values))
 
 
-def told(node: ast.expr, meaning: Meaning) -> ast.expr | None:
+def resolve(node: ast.expr, meaning: Meaning) -> ast.expr | None:
     """An integer as an expression of what the launch gives; None if that does not tell it."""
-    resolved = _Resolved(meaning)
-    made: ast.expr = resolved.visit(copy.deepcopy(node))
-    return made if resolved.is_told else None
+    resolver = _Resolver(meaning)
+    made: ast.expr = resolver.visit(copy.deepcopy(node))
+    return made if resolver.is_resolved else None
 
 
-def resolved(node: ast.expr, meaning: Meaning) -> ast.expr:
+def resolve_partly(node: ast.expr, meaning: Meaning) -> ast.expr:
     """An integer as such an expression, as far as it is told."""
-    made: ast.expr = _Resolved(meaning).visit(copy.deepcopy(node))
+    made: ast.expr = _Resolver(meaning).visit(copy.deepcopy(node))
     return made
 
 
-class _Resolved(ast.NodeTransformer):
+class _Resolver(ast.NodeTransformer):
     """Expressions of what a launch gives, instead of variables.
 
-    - `is_told`: whether there are no other variables, and nothing but operations of integers.
+    - `is_resolved`: whether there are no other variables, and nothing but operations of integers.
     """
 
     def __init__(self, meaning: Meaning) -> None:
-        self._meaning, self.is_told = meaning, True
+        self._meaning, self.is_resolved = meaning, True
 
     def _leaf(self, node: ast.expr, text: str) -> ast.expr:
         value = self._meaning(text)
         if value is None:
-            self.is_told = False
+            self.is_resolved = False
             return node
         made: ast.expr = value if ast.unparse(value) == text else self.visit(copy.deepcopy(value))
         return made
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        self.is_told &= isinstance(node, _OPERATIONS)
+        self.is_resolved &= isinstance(node, _OPERATIONS)
         return super().generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        self.is_told &= type(node.value) is int
+        self.is_resolved &= type(node.value) is int
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -76,7 +76,7 @@ class _Resolved(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if is_extent(node):
             return self._leaf(node, ast.unparse(node))
-        self.is_told = False
+        self.is_resolved = False
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -86,7 +86,7 @@ class _Resolved(ast.NodeTransformer):
             case ast.Call(ast.Name(name), args, []) if name in FUNCTIONS:
                 node.args = [self.visit(each) for each in args]
             case _:
-                self.is_told = False
+                self.is_resolved = False
         return node
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.syntax import expression, statements
-from kapi_numba_offload.loops.body.integer_expressions import FUNCTIONS, evaluated
+from kapi_numba_offload.loops.body.launches.integer_expressions import FUNCTIONS, evaluated
 
 __all__ = ["EqualLengths", "LengthConditions"]
 
@@ -34,24 +34,24 @@ class LengthConditions(NamedTuple):
         text = f"lambda {', '.join(names)}: {' and '.join(self.tests) or True}"
         test: Callable[..., bool] = evaluated(text, {})
 
-        def are_met(*values: Any) -> bool:
+        def hold(*values: Any) -> bool:
             try:
                 return test(*values)
             except ZeroDivisionError:
                 return False
 
-        return are_met
+        return hold
 
 
 class EqualLengths:
     """Conditions that lengths are equal.
 
-    - `told`: a length as an expression of what the launch gives; None if that does not tell it.
+    - `resolve`: a length as an expression of what the launch gives; None if that does not tell it.
     - `are_checked`: whether the kernel checks the lengths that it comes to.
     """
 
-    def __init__(self, told: Callable[[ast.expr], ast.expr | None], *, are_checked: bool) -> None:
-        self._told, self._are_checked = told, are_checked
+    def __init__(self, resolve: Callable[[ast.expr], ast.expr | None], *, are_checked: bool) -> None:
+        self._resolve, self._are_checked = resolve, are_checked
         self._tests: dict[str, None] = {}
         self._read_integers, self._are_all = False, True
         self._path: list[ast.expr | None] = []
@@ -77,7 +77,7 @@ class EqualLengths:
         test = _test(one, other, ones)
         if test is None:
             return []
-        known = [each for length in (one, other, *ones) if (each := self._told(length)) is not None]
+        known = [each for length in (one, other, *ones) if (each := self._resolve(length)) is not None]
         if len(known) < 2 + len(ones):
             self._are_all = False
         else:
@@ -92,7 +92,7 @@ class EqualLengths:
 
         - `text`: the words of the error.
         """
-        known = self._told(length)
+        known = self._resolve(length)
         if isinstance(known, ast.Constant) and isinstance(known.value, int) and known.value > 0:
             return []
         if known is None:

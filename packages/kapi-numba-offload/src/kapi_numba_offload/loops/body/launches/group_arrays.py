@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import expression
-from kapi_numba_offload.loops.body.integer_expressions import evaluated
+from kapi_numba_offload.loops.body.launches.integer_expressions import evaluated
 
 __all__ = ["GroupArrays", "MadeArray"]
 
@@ -55,7 +55,7 @@ class GroupArrays:
         return self.made.setdefault(name, made) == made
 
     def meaning(self, text: str) -> ast.expr | None:
-        """What a variable or extent of the loop stands for; None if what the loop is given does not tell it."""
+        """Meaning of a variable or extent of the loop; None if what the loop is given does not tell it."""
         name, _, axis = text.partition(".shape[")
         if axis and name in self.made:
             return expression(self.made[name].lengths[int(axis[:-1])])

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from kapi_numba_offload.analysis.syntax import names_in, nodes_in
-from kapi_numba_offload.loops.body.group_arrays import GroupArrays
-from kapi_numba_offload.loops.body.integer_expressions import is_extent
+from kapi_numba_offload.loops.body.launches.group_arrays import GroupArrays
+from kapi_numba_offload.loops.body.launches.integer_expressions import is_extent
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent
 
@@ -47,12 +47,12 @@ def require_equal(
 
 def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, other: ast.expr, node: ast.AST) -> None:
     """Require of a launch that two lengths are equal."""
-    first, second = state.launch.told_so_far(one), state.launch.told_so_far(other)
+    first, second = state.launch.resolve_so_far(one), state.launch.resolve_so_far(other)
     if first is not None and second is not None:
         if ast.unparse(first) != ast.unparse(second):
             group.require("A == B", A=first, B=second)
         return
-    lengths = [state.launch.resolved(each) for each in (one, other)]
+    lengths = [state.launch.resolve_partly(each) for each in (one, other)]
     names = names_in(nodes_in(lengths), ast.Load)
     # Variables of one name may have had other values.
     pairs = None if any(state.assignments[each] > 1 for each in names) else _differences(*lengths)
@@ -80,10 +80,10 @@ def within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -
     if group is None:
         return index
     match index:
-        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if launch.told_so_far(index) is None:
+        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if launch.resolve_so_far(index) is None:
             index = own  # which counts from the start in all iterations, as is required
     least, most = (launch.extreme(index, is_most=is_most) for is_most in (False, True))
-    end = launch.told_so_far(length)
+    end = launch.resolve_so_far(length)
     if least is None or most is None or end is None:
         raise NotInKernelError("an index of which the launch does not tell that it is in its array", node)
     group.require("0 <= A <= B < C", A=least, B=most, C=end)

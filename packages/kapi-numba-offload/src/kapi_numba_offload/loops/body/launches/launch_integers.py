@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import expression, integer_literal, variable
-from kapi_numba_offload.loops.body.integer_expressions import evaluated, resolved, told
+from kapi_numba_offload.loops.body.launches.integer_expressions import evaluated, resolve, resolve_partly
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["LaunchIntegers"]
 
 
 class LaunchIntegers:
-    """What the launch tells of integers, by the statements that have been lowered.
+    """Integers of a body that its launch tells, by the statements that have been lowered.
 
     - `names`, `known`: what the function's names mean, and facts of the values of the launch.
     - `assignments`: the number of the body's assignments to each variable, and of those by loops.
@@ -55,17 +55,17 @@ class LaunchIntegers:
 
     # ------------------------------------------------------------------------------------------- expressions
 
-    def told(self, node: ast.expr) -> ast.expr | None:
+    def resolve(self, node: ast.expr) -> ast.expr | None:
         """An integer as an expression of what the launch gives; None if that does not tell it."""
-        return told(node, self._meaning)
+        return resolve(node, self._meaning)
 
-    def resolved(self, node: ast.expr) -> ast.expr:
+    def resolve_partly(self, node: ast.expr) -> ast.expr:
         """An integer as such an expression, as far as it is told."""
-        return resolved(node, self._meaning_so_far)
+        return resolve_partly(node, self._meaning_so_far)
 
-    def told_so_far(self, node: ast.expr) -> ast.expr | None:
+    def resolve_so_far(self, node: ast.expr) -> ast.expr | None:
         """An integer as such an expression, temporaries of a group with the one value that they have so far."""
-        return told(node, self._meaning_so_far)
+        return resolve(node, self._meaning_so_far)
 
     def _meaning(self, text: str) -> ast.expr | None:
         if text in self.values:
@@ -95,7 +95,7 @@ class LaunchIntegers:
 
     def extreme(self, node: ast.expr, *, is_most: bool) -> ast.expr | None:
         """The most or the least that an integer is in any iteration, as such an expression, if that is told."""
-        found = self.told_so_far(node)
+        found = self.resolve_so_far(node)
         if found is not None:
             return found
         match node:
@@ -135,7 +135,7 @@ class LaunchIntegers:
 
     def number(self, node: ast.expr) -> int | None:
         """The value of an integer, for the numbers of the launch; None if they do not tell it."""
-        made = self.told(node)
+        made = self.resolve(node)
         return None if made is None else self._number(made)
 
     def most(self, node: ast.expr) -> int | None:
@@ -150,7 +150,7 @@ class LaunchIntegers:
             value = self._known.numbers.of(text)
             return None if value is None else ast.Constant(value)
 
-        found = told(made, number)
+        found = resolve(made, number)
         try:
             return None if found is None else int(evaluated(ast.unparse(found), {}))
         except ZeroDivisionError:

@@ -1,0 +1,1 @@
+"""Integers, lengths and arrays that the launch of a loop decides, and its conditions."""
