@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, d
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import Described, as_tuples, described, loop_values, only_read
 from kapi_numba_offload.loops.coarsening import may_coarsen
-from kapi_numba_offload.loops.cooperation.schedule import Cooperation
+from kapi_numba_offload.loops.cooperation.schedule import Cooperation, Team, group_range
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -155,9 +155,14 @@ class ParallelLoop:
         coarsens = may_coarsen(extents, facts)
         may_copy = (coarsens or not (facts.is_cpu or self.syntax.reductions)) and not self._checks
         small = small_arrays(captured, self._stored, extents, facts) if may_copy and self._stored else ()
-        cooperates = None
+        cooperates, team = None, None
         if not (small or self._checks or facts.is_cpu):
-            cooperates = partial(Cooperation.team, bounds=bounds, extents=extents, captured=captured, queue=queue)
+
+            def cooperates(plan: Cooperation) -> Team:
+                nonlocal team
+                team = plan.team(bounds, extents, captured, queue)
+                return team
+
         made = refusal or self._builder.prepared(spans, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
             made = self._builder.prepared(spans, captured, initial, coarsens)
@@ -179,7 +184,7 @@ class ParallelLoop:
         if not self.syntax.reductions and made.private and not made.is_coarsened:
             return self._run_in_groups(made, queue, facts, extents, _steps(bounds), captured)
         rows = self._rows(made, captured, extents, queue)
-        resolved = self._resolved(made, queue, bounds, extents, captured, rows)
+        resolved = self._resolved(made, queue, bounds, extents, team, rows)
         if rows is None and not made.has_checks:
             self._remember(bounds, given, initial, resolved)
         return self._launched(resolved, queue, captured, initial, rows)
@@ -234,15 +239,15 @@ class ParallelLoop:
         queue: Any,
         bounds: Sequence[int],
         extents: Sequence[int],
-        captured: Sequence[Any],
+        team: Team | None,
         rows: PrivateRows | None,
     ) -> _Resolved:
         """The launch for so many iterations."""
         facts, has_results = device_facts(queue), bool(self.syntax.reductions)
         space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
         rest, items = _steps(bounds), 0
-        if made.cooperation is not None:
-            space = groups = made.cooperation.space(bounds, extents, captured, queue, has_reductions=has_results)
+        if made.cooperation is not None and team is not None:
+            space = groups = group_range(team, extents, queue, has_reductions=has_results)
             items = groups.group_range[0]
             rest += [*extents[1:], math.prod(extents)]
         elif made.is_coarsened or has_results:

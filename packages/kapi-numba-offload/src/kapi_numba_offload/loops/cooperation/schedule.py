@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from kapi_numba_offload.loops.coarsening import traversed_rows
 from kapi_numba_offload.loops.cooperation.group_body import GroupBody, group_body
 from kapi_numba_offload.loops.cooperation.inner_loops import InnerLoop
 
-__all__ = ["Cooperation", "Team", "cooperation"]
+__all__ = ["Cooperation", "Team", "cooperation", "group_range"]
 
 _SHORTEST = 32  # iterations of inner loops: with fewer, most of a group's work-items have none
 _SHORTEST_OF_COLUMNS = 256  # the same, where neighbours in memory belong to neighbouring iterations of the outer loop
@@ -94,19 +95,18 @@ class Cooperation:
     def _shortest(self) -> int:
         return _SHORTEST if self.has_rows else _SHORTEST_OF_COLUMNS
 
-    def space(
-        self,
-        bounds: Sequence[int],
-        extents: Sequence[int],
-        captured: Sequence[Any],
-        queue: Any,
-        *,
-        has_reductions: bool = False,
-    ) -> kapi_runtime.NdRange:
-        """The index space of a launch; with reductions it is smaller, as each group has a partial result."""
-        size = self.team(bounds, extents, captured, queue).size
-        most = _GROUPS_PER_UNIT * device_facts(queue).units if has_reductions else _MOST_GROUPS
-        return kapi_runtime.NdRange(min(math.prod(extents), most) * size, size)
+
+def group_range(
+    team: Team, extents: Sequence[int], queue: Any, *, has_reductions: bool = False
+) -> kapi_runtime.NdRange:
+    """The index space of a launch; with reductions it is smaller, as each group has a partial result."""
+    most = _GROUPS_PER_UNIT * device_facts(queue).units if has_reductions else _MOST_GROUPS
+    return _nd_range(min(math.prod(extents), most), team.size)
+
+
+@lru_cache(maxsize=256)
+def _nd_range(groups: int, size: int) -> kapi_runtime.NdRange:
+    return kapi_runtime.NdRange(groups * size, size)
 
 
 def _longest(lengths: CodeType, scope: dict[str, Any]) -> int:
