@@ -209,13 +209,23 @@ class AlongKernels:
         return self.elements.kernel(parameters, lines, "_by_columns")
 
     def _strided(self, named: dict[int, str]) -> list[str]:
-        """The lines of `strided_lines`, by the names of axes."""
-        indices = self._indices(named)
+        """The lines of `strided_lines`, by the names of axes: the indices of one element give those of the next."""
+        indices, axes = self._indices(named), self.along.axes
+        start = [*self._inner_lines(), *self._inner_lines("step", "s")]
+        advance = []
+        for axis in reversed(axes):
+            carry = " + carry" if axis != axes[-1] else ""
+            advance.append(f"j{axis} = j{axis} + s{axis}{carry}")
+            if axis != axes[0]:
+                advance += ["carry = 0", f"if j{axis} >= m{axis}:", f"    j{axis} = j{axis} - m{axis}", "    carry = 1"]
 
-        def values(name: str, at: str) -> list[str]:
-            return [*self._inner_lines(at), *_value_lines(self.elements, indices, self.accumulator, name)]
+        def value(name: str) -> list[str]:
+            return [*_value_lines(self.elements, indices, self.accumulator, name), *advance]
 
-        return strided_lines(self.accumulator, values, _MANY if len(self.elements.dtypes) <= _SMALL else _SEVERAL)
+        return [
+            *start,
+            *strided_lines(self.accumulator, value, _MANY if len(self.elements.dtypes) <= _SMALL else _SEVERAL),
+        ]
 
     def _named_axes(self, first_kept: int) -> dict[int, str]:
         """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
@@ -240,13 +250,13 @@ class AlongKernels:
     def _inner_lengths(self) -> list[str]:
         return [f"m{axis}" for axis in self.along.axes[1:]]
 
-    def _inner_lines(self, at: str = "at") -> list[str]:
-        """The lines that give the indices of the axes that go, of the element at a variable."""
+    def _inner_lines(self, at: str = "at", letter: str = "j") -> list[str]:
+        """The lines that give the indices of the axes that go, of the element at a variable, a letter before each."""
         lines, rest = [], at
         for axis in reversed(self.along.axes[1:]):
-            lines += [f"j{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
+            lines += [f"{letter}{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
             rest = f"rest{axis}"
-        return [*lines, f"j{self.along.axes[0]} = {rest}"]
+        return [*lines, f"{letter}{self.along.axes[0]} = {rest}"]
 
 
 def full(elements: Elements, indexings: Sequence[Indexing], accumulator: Accumulator) -> kapi_runtime.Kernel:
