@@ -62,24 +62,23 @@ def group_lines(
     ]
 
 
-def strided_lines(accumulator: Accumulator, value: Callable[[str], Sequence[str]], in_flight: int) -> list[str]:
+def strided_lines(accumulator: Accumulator, value: Callable[[str, str], Sequence[str]], in_flight: int) -> list[str]:
     """The lines that combine the elements from `at` on, a `step` apart, before the `end`.
 
-    - `value`: what gives the lines that give a variable the value of the next element.
+    - `value`: what gives the lines that give a variable the value of the next element, which is at another variable.
     - `in_flight`: how many elements are read before the first of them is combined, since combining may branch.
     """
     numbers = range(in_flight)
-    reads = [line for number in numbers for line in value(f"value{number}")]
-    combines = [
-        line for number in numbers for line in accumulator.taken_in_order(f"value{number}", f"(at + {number} * step)")
-    ]
+    reads = [line for number in numbers for line in value(f"value{number}", f"at{number}")]
+    combines = [line for number in numbers for line in accumulator.taken_in_order(f"value{number}", f"at{number}")]
     return [
         *accumulator.start_at("at", "end"),
         f"while at + {in_flight - 1} * step < end:",
+        *(f"    at{number} = at + {number} * step" for number in numbers),
         *(f"    {line}" for line in [*reads, *combines]),
         f"    at = at + {in_flight} * step",
         "while at < end:",
-        *(f"    {line}" for line in [*value("value"), *accumulator.taken_in_order("value", "at")]),
+        *(f"    {line}" for line in [*value("value", "at"), *accumulator.taken_in_order("value", "at")]),
         "    at = at + step",
     ]
 

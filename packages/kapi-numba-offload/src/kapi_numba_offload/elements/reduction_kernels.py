@@ -209,23 +209,23 @@ class AlongKernels:
         return self.elements.kernel(parameters, lines, "_by_columns")
 
     def _strided(self, named: dict[int, str]) -> list[str]:
-        """The lines of `strided_lines`, by the names of axes: the indices of one element give those of the next."""
+        """The lines of `strided_lines`, by the names of axes: of several, the indices come from those before."""
         indices, axes = self._indices(named), self.along.axes
-        start = [*self._inner_lines(), *self._inner_lines("step", "s")]
-        advance = []
-        for axis in reversed(axes):
-            carry = " + carry" if axis != axes[-1] else ""
-            advance.append(f"j{axis} = j{axis} + s{axis}{carry}")
-            if axis != axes[0]:
-                advance += ["carry = 0", f"if j{axis} >= m{axis}:", f"    j{axis} = j{axis} - m{axis}", "    carry = 1"]
+        start = [*self._inner_lines(), *self._inner_lines("step", "s")] if len(axes) > 1 else []
+        advance: list[str] = []
+        for axis in reversed(axes[1:]):
+            carry = " + carry" if advance else ""
+            advance += [f"j{axis} = j{axis} + s{axis}{carry}", "carry = 0", f"if j{axis} >= m{axis}:"]
+            advance += [f"    j{axis} = j{axis} - m{axis}", "    carry = 1"]
+        if advance:
+            advance.append(f"j{axes[0]} = j{axes[0]} + s{axes[0]} + carry")
 
-        def value(name: str) -> list[str]:
-            return [*_value_lines(self.elements, indices, self.accumulator, name), *advance]
+        def value(name: str, at: str) -> list[str]:
+            lines = _value_lines(self.elements, indices, self.accumulator, name)
+            return [*lines, *advance] if advance else [f"j{axes[0]} = {at}", *lines]
 
-        return [
-            *start,
-            *strided_lines(self.accumulator, value, _MANY if len(self.elements.dtypes) <= _SMALL else _SEVERAL),
-        ]
+        in_flight = _MANY if len(self.elements.dtypes) <= _SMALL else _SEVERAL
+        return [*start, *strided_lines(self.accumulator, value, in_flight)]
 
     def _named_axes(self, first_kept: int) -> dict[int, str]:
         """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
