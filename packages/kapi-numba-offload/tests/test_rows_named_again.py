@@ -243,3 +243,57 @@ def test_lengths_of_a_name_may_change_in_loops(seed):
     scope["program"](a, expected, 33)
     numba.njit(scope["program"])(dpnp.asarray(a), found, 33)
     np.testing.assert_array_equal(found.asnumpy(), expected, err_msg=source)
+
+
+def stored_by_position(a, b, c):
+    for i in numba.prange(a.shape[0]):
+        row = a[i] * 2
+        np.subtract(row, b[i], a[i])
+        c[i] = row
+
+
+def stored_by_word(a, b, c):
+    for i in numba.prange(a.shape[0]):
+        row = a[i] * 2
+        np.maximum(b[i], row, out=a[i])
+        c[i] = row - a[i]
+
+
+def stored_by_another_name(a, b, c):
+    for i in numba.prange(a.shape[0]):
+        mine = a[i]
+        row = mine + b[i]
+        np.multiply(row, 3, mine)
+        c[i] = row
+
+
+def stored_to_a_part(a, b, c):
+    for i in numba.prange(a.shape[0]):
+        row = a[i] - b[i]
+        np.add(row[:-1], b[i, 1:], a[i, 1:])
+        c[i] = row
+
+
+def stored_in_iterations(a, b, c):
+    for _ in range(4):
+        kept = a * 2
+        np.subtract(kept, b, a)
+        np.add(a[:-1], kept[:-1], out=c[1:])
+        np.negative(kept, a)
+        c[0] = kept[0]
+
+
+@pytest.mark.parametrize("is_gpu", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [stored_by_position, stored_by_word, stored_by_another_name, stored_to_a_part, stored_in_iterations],
+)
+def test_expressions_of_arrays_that_a_function_stores_to_stay_what_they_are(function, is_gpu, request):
+    if is_gpu:
+        request.getfixturevalue("as_on_a_gpu")
+    arrays = [np.random.default_rng(number).integers(-9, 9, (12, 7)) / 4 for number in range(3)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(function)(*given)
+    function(*arrays)
+    for one, other in zip(given, arrays, strict=True):
+        np.testing.assert_array_equal(dpnp.asnumpy(one), other)

@@ -296,6 +296,8 @@ def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
                 stored.add(root_variable(each if isinstance(each, ast.Subscript) else each.target))
             case ast.Call(func=ast.Attribute(value=owner, attr="sort" | "fill")):
                 stored.add(root_variable(owner))
+            case ast.Expr(ast.Call(args=[*_, output])) | ast.keyword("out", output):  # as of NumPy's functions
+                stored.add(root_variable(output))
             case ast.Call(func=ast.Name(name), args=args) if name not in vars(builtins):
                 stored.update(given.id for given in args if isinstance(given, ast.Name))  # it may store to them
             case ast.Assign(targets=[ast.Name(name), *_], value=value):
