@@ -87,6 +87,7 @@ class Writer:
             lambda: [f"{self.pick('y', 'w')}[i] += {row}"],
             lambda: [f"y[i, {self.pick('0', '1', 'n - 1')}] = {number}"],
             lambda: [f"{self.pick('s', 't')} = {number} + {self.number()}"],
+            lambda: self.output(row),
             lambda: self.loop(depth),
             lambda: self.loop(depth),
         ]
@@ -100,6 +101,12 @@ class Writer:
                 lambda: [f"for j{depth} in range({self.pick('2', '3')}):", *self.nested(depth)],
             ]
         return self.draw.choice(kinds)()
+
+    def output(self, row):
+        """Lines that store a row by the output of a function, between an expression of rows and its use."""
+        function, one, other = self.pick("add", "subtract", "maximum"), self.pick("r", *ROWS), self.pick("r", *ROWS)
+        target = self.pick("y[i]", "w[i]", "y[i, :]", "out=w[i]")
+        return [f"r = {row}", f"np.{function}({one}, {other}, {target})", f"s = np.sum(r) + {self.pick('r[1]', 't')}"]
 
     def nested(self, depth):
         lines = [line for _ in range(self.draw.randint(1, 2)) for line in self.statement(depth + 1)]
