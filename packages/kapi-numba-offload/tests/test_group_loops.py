@@ -218,7 +218,7 @@ def updated_elements(p, b, n):
                 p[i, j] = min(p[i, j], p[i, k] + b[k, j])
 
 
-@pytest.mark.parametrize(("shape", "is_of_group"), [((500, 500), False), ((30, 30), True)])
+@pytest.mark.parametrize(("shape", "is_of_group"), [((500, 500), False), ((20, 20), True)])
 @pytest.mark.parametrize("function", [updated_rows, updated_elements])
 def test_loops_around_large_prange_loops_are_a_launch_an_iteration(function, shape, is_of_group, launches):
     arrays = [RANDOM.random(shape) for _ in range(2)]

@@ -128,13 +128,14 @@ class GroupLoop:
             return False
         if not all(isinstance(named[each], _NUMBERS) for each in self.syntax.reductions):
             return False
-        if not self.sizes.are_quickest_in_groups(captured, facts.units):
+        if not self.sizes.are_quickest_in_groups(captured, facts.units, waits=False):
             return False  # whatever its body is
         lowered = self._lowered(named)
         if not isinstance(lowered, _Lowered) or not lowered.arrays.hold(named):
             return False
-        full_groups = min(facts.units, max(1, lowered.items(named)) / _WORK_ITEMS) if lowered.lengths else None
-        if not self.sizes.are_quickest_in_groups(captured, full_groups):
+        items = max(1, lowered.items(named)) if lowered.lengths else _WORK_ITEMS
+        full_groups, waits = min(facts.units, items / _WORK_ITEMS), not lowered.lengths or items <= _ITEMS_APART
+        if not self.sizes.are_quickest_in_groups(captured, full_groups, waits=waits):
             return False
         own = [named[each] for each in self.syntax.captured]
         if not all(map(_has_own_elements, [own[at] for at in lowered.stored])):

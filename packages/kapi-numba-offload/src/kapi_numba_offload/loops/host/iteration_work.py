@@ -70,14 +70,14 @@ class StepSizes:
         seconds = self._seconds(captured)
         return seconds.on_host < seconds.on_device
 
-    def are_quickest_in_groups(self, captured: Sequence[Any], full_groups: float | None) -> bool:
+    def are_quickest_in_groups(self, captured: Sequence[Any], full_groups: float, *, waits: bool) -> bool:
         """Whether work-groups take far less time than launches, and less than the host and its copies.
 
-        - `full_groups`: how many groups there would be, were they full, if work-items have elements of their own; None
-          for one group, which waits for barriers.
+        - `full_groups`: how many groups as full as one alone there are: fewer than one for few work-items.
+        - `waits`: whether there is one group, which waits for barriers or memory.
         """
         seconds = self._seconds(captured)
-        in_groups = seconds.waiting + seconds.working if full_groups is None else seconds.working / full_groups
+        in_groups = seconds.waiting * waits + seconds.working / full_groups
         return _FAR * in_groups < seconds.on_device and in_groups < seconds.on_host
 
     def _seconds(self, captured: Sequence[Any]) -> Seconds:
