@@ -105,3 +105,28 @@ def test_arrays_without_axes(launches, in_context):
     assert z == expected == 15
     assert [type(each) for each in other] == [type(each) for each in own]
     assert other[1:] == own[1:]
+
+
+def sums_of_unsigned(a, s, t):
+    x = s
+    for k in range(3):
+        x = x * t + np.sum(a)
+    return a * x
+
+
+def extrema_of_unsigned(a, s, t):
+    x = s
+    for k in range(t):
+        x = x + np.max(a)
+    return a + x
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int64", "float64"])
+@pytest.mark.parametrize("function", [sums_of_unsigned, extrema_of_unsigned])
+def test_dtypes_of_numbers_are_those_of_numba_for_few_elements_and_for_many(function, dtype, in_context):
+    for size in (3, 200_000):
+        a = np.ones(size, dtype)
+        expected = numba.njit(function)(a, 2, 3)
+        found = in_context(numba.njit(function), a, 2, 3, device="cpu")
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

@@ -46,6 +46,8 @@ class SmallLoop:
     - `sizes`: what the work of its iterations depends on.
     - `may_compile`: whether its source names nothing that has another type for Numba than for NumPy.
     - `may_interpret`: whether NumPy may run it, a statement at a time, where Numba does not.
+    - `has_number_operations`: whether it computes with numbers that arrays are reduced to: NumPy's unsigned ones have
+      other types with integers than those on the device.
     - `has_known_loops`: whether the iterations of its `prange` loops are known, so far as it has some; else it stays on
       the device.
     - `of_any_type`: whether Numba may compile it for all types; else for those alone whose operations it gives the same
@@ -60,6 +62,7 @@ class SmallLoop:
     options: OffloadOptions
     may_compile: bool
     may_interpret: bool
+    has_number_operations: bool
     has_known_loops: bool
     of_any_type: bool
     short_steps: ShortSteps | None
@@ -76,7 +79,8 @@ class SmallLoop:
             return False
         if is_for_host and self._is_compiled(captured):
             return True
-        is_interpreted = is_for_host and self.may_interpret
+        is_unlike = self.has_number_operations and any(each.dtype.kind == "u" for each in arrays_among(captured))
+        is_interpreted = is_for_host and self.may_interpret and not is_unlike
         otherwise = "NumPy runs it, a statement at a time" if is_interpreted else "Python runs it, a launch at a time"
         short = self.short_steps
         is_short = short is not None and self.sizes.are_short(captured) and short.suits(captured, otherwise)

@@ -108,7 +108,8 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
     )  # fmt: skip
     loop = SmallLoop(
         facts.location(statement), host, sizes, facts.options, may_compile=is_alike,
-        may_interpret=may_move and not is_compiled_only, has_known_loops=depth is not None,
+        may_interpret=may_move and not is_compiled_only,
+        has_number_operations=any(_is_of_numbers(facts, each) for each in nodes), has_known_loops=depth is not None,
         of_any_type=facts.numba_types or not (arrays_left or has_parallel), short_steps=short_steps,
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
@@ -167,6 +168,19 @@ def _has_narrow_numbers(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> bool:
         or (isinstance(each, ast.expr) and facts.number_operation(each) is not None)
         for each in nodes
     )
+
+
+def _is_of_numbers(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether a node is an operation of numbers, one of which arrays may have been reduced to."""
+    match node:
+        case ast.BinOp(left, _, right):
+            kinds = [facts.kinds.kind(left), facts.kinds.kind(right)]
+        case ast.AugAssign(_, _, value):
+            kinds = [facts.kinds.target(node), facts.kinds.kind(value)]
+        case _:
+            return False
+    is_number = all(each in (SCALAR, ANY) or (isinstance(each, ArrayKind) and each.ndim == 0) for each in kinds)
+    return is_number and any(each != SCALAR for each in kinds)
 
 
 def _has_same_kind_on_host(facts: FunctionInfo, nodes: Sequence[ast.AST], name: str) -> bool:
