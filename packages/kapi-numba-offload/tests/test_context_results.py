@@ -109,14 +109,14 @@ def test_arrays_without_axes(launches, in_context):
 
 def sums_of_unsigned(a, s, t):
     x = s
-    for k in range(3):
+    for _ in range(3):
         x = x * t + np.sum(a)
     return a * x
 
 
 def extrema_of_unsigned(a, s, t):
     x = s
-    for k in range(t):
+    for _ in range(t):
         x = x + np.max(a)
     return a + x
 
