@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
-__all__ = ["IndexFacts", "LowerBounds"]
+__all__ = ["IndexFacts", "LowerBounds", "is_injective"]
 
 _SIZES = ("shape", "size", "ndim")
 
@@ -93,21 +93,7 @@ class IndexFacts:
 
     def is_injective(self, index: ast.expr, name: str) -> bool:
         """Whether an index has another element for each value of a loop variable, all else being equal."""
-        match index:
-            case ast.Name(own):
-                return own == name
-            case ast.Call(ast.Name("kapi_wrapped_index"), [own, *_]):
-                # One from the end and one from the start may be of one element.
-                return self._has_one_sign and self.is_injective(own, name)
-            case ast.UnaryOp(ast.USub(), own):
-                return self.is_injective(own, name)
-            case ast.BinOp(left, ast.Add() | ast.Sub(), right):
-                return any(self.is_injective(own, name) and self._is_invariant(other)
-                           for own, other in ((left, right), (right, left)))  # fmt: skip
-            case ast.BinOp(left, ast.Mult(), right):
-                return any(self.is_injective(own, name) and isinstance(other, ast.Constant) and bool(other.value)
-                           for own, other in ((left, right), (right, left)))  # fmt: skip
-        return False
+        return is_injective(index, name, self._is_invariant, has_one_sign=self._has_one_sign)
 
     def _is_invariant(self, node: ast.expr) -> bool:
         """Whether an expression has one value in all iterations: none assigns its variables."""
@@ -163,6 +149,32 @@ class IndexFacts:
                 return None
             found |= inner
         return found
+
+
+def is_injective(
+    index: ast.expr, name: str, is_invariant: Callable[[ast.expr], bool], *, has_one_sign: bool = False
+) -> bool:
+    """Whether an index has another element for each value of a variable, all else being equal.
+
+    - `is_invariant`: whether an expression has one value for all of these.
+    - `has_one_sign`: whether an index counts from the start for all of them, or from the end: else one from the end and
+      one from the start may be of one element.
+    """
+    match index:
+        case ast.Name(own):
+            return own == name
+        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]):
+            return has_one_sign and is_injective(own, name, is_invariant, has_one_sign=True)
+        case ast.UnaryOp(ast.USub(), own):
+            return is_injective(own, name, is_invariant, has_one_sign=has_one_sign)
+        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as operation, right):
+            is_product = isinstance(operation, ast.Mult)
+            return any(
+                is_injective(own, name, is_invariant, has_one_sign=has_one_sign)
+                and (isinstance(other, ast.Constant) and bool(other.value) if is_product else is_invariant(other))
+                for own, other in ((left, right), (right, left))
+            )
+    return False
 
 
 def _is_shape(node: ast.Subscript) -> bool:

@@ -6,12 +6,14 @@ import ast
 import copy
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
+from kapi_numba_offload.loops.body.index_analysis import is_injective
 from kapi_numba_offload.loops.cooperation.first_uses import Path, Use, first_use, is_live
 
 __all__ = ["Extremum", "InnerLoop", "LatestValue", "Sum", "inner_loop", "stored_arrays"]
@@ -202,29 +204,10 @@ def _is_independent(array: str, nodes: Sequence[ast.AST], counters: Sequence[str
         return False
     common = [axis[0] for axis in zip(*indices, strict=True) if len({ast.unparse(each) for each in axis}) == 1]
     changing = {*counters, *varying}
-    return all(any(_is_injective(each, name, changing) for each in common) for name in counters)
+    return all(any(is_injective(each, name, partial(_is_invariant, changing)) for each in common) for name in counters)
 
 
-def _is_injective(index: ast.expr, counter: str, changing: Set[str]) -> bool:
-    """Whether an index has another element for each value of a counter, all else being equal.
-
-    One that may count from the end has not.
-    """
-    match index:
-        case ast.Name(name):
-            return name == counter
-        case ast.UnaryOp(ast.USub(), own):
-            return _is_injective(own, counter, changing)
-        case ast.BinOp(left, ast.Add() | ast.Sub(), right):
-            return any(_is_injective(own, counter, changing) and _is_invariant(other, changing)
-                       for own, other in ((left, right), (right, left)))  # fmt: skip
-        case ast.BinOp(left, ast.Mult(), right):
-            return any(_is_injective(own, counter, changing) and isinstance(other, ast.Constant) and bool(other.value)
-                       for own, other in ((left, right), (right, left)))  # fmt: skip
-    return False
-
-
-def _is_invariant(node: ast.expr, changing: Set[str]) -> bool:
+def _is_invariant(changing: Set[str], node: ast.expr) -> bool:
     parts = list(ast.walk(node))
     if changing & set(names_in(parts, ast.Load)):
         return False

@@ -95,8 +95,6 @@ def like(
     sample: ast.expr | None = None,
 ) -> str:
     """An array with room for the elements of rows, of their dtype, that of a sample, or another one of NumPy's."""
-    if state.group is not None:
-        raise NotInKernelError("an array that each work-item of a group would have", node)
     if not fits(state, rows):
         raise NotInKernelError(f"a temporary array of a length that the launch does not bound by {MOST_ELEMENTS}", node)
     if dtype is None:

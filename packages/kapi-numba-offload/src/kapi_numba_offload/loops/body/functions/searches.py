@@ -129,8 +129,8 @@ def _digitize(state: BodyState, given: Mapping[str, ast.expr], node: ast.Call) -
     ends = {"FIRST": row.first, "LAST": row.element([expression("LENGTH - 1", LENGTH=length)])}
     # Bins may fall as well as rise.
     falls = state.kept(expression("LENGTH > 0 and FIRST > LAST", LENGTH=length, **ends))
-    turned = Rows.of(row.shape, lambda at: row.element([
-        expression("LENGTH - 1 - AT if FALLS else AT", LENGTH=length, AT=at[0], FALLS=falls)]))  # fmt: skip
+    text = "LENGTH - 1 - AT if FALLS else AT"
+    turned = row.rearranged(row.shape, lambda at: [expression(text, LENGTH=length, AT=at[0], FALLS=falls)])
     found = _search(state, turned, value, node, is_right=is_right)
     return expression("LENGTH - FOUND if FALLS else FOUND", LENGTH=length, FOUND=found, FALLS=falls)
 
