@@ -65,7 +65,7 @@ def outcome(function, arrays):
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
 def test_group_loops_are_as_in_numpy(monkeypatch, no_small_loops):
     monkeypatch.delenv("KAPI_OFFLOAD_SMALL")
-    monkeypatch.setattr(StepSizes, "are_quickest_in_groups", lambda self, captured, groups: True)
+    monkeypatch.setattr(StepSizes, "are_quickest_in_groups", lambda self, *given, **named: True)
     monkeypatch.setattr(group_loop, "_ITEMS_APART", 8)
     calls = []
     call = group_loop.GroupLoop.__call__
