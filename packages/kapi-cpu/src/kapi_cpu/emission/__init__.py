@@ -116,6 +116,7 @@ def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:
 
 def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes, in their order."""
+    from kapi_cpu.emission.common_subexpressions import merge_common_subexpressions
     from kapi_cpu.emission.group_updates import define_group_updates
     from kapi_cpu.emission.groups.assembly import assemble_groups
     from kapi_cpu.emission.half_conversions import convert_halves_by_float32, define_half_conversions
@@ -131,7 +132,12 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     return Pipeline(
         {
             "legalize": [lower_queries, convert_halves_by_float32, expand_group_operations, expand_private_fills],
-            "optimize": [hoist_invariant_loads.with_options(are_noalias=False), narrow_integers, narrow_truncations],
+            "optimize": [
+                hoist_invariant_loads.with_options(are_noalias=False),
+                merge_common_subexpressions,
+                narrow_integers,
+                narrow_truncations,
+            ],
             "finish": [
                 assemble_groups.with_options(**options),
                 define_group_updates,
