@@ -45,7 +45,7 @@ _LOOP = 11_000.0  # of a `prange` loop
 _REDUCTION = 11_000.0  # of one of its reductions
 
 _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
-_SHORT = 30_000  # operations of Numba's that take it less time by one thread than by several
+_SHORT = 60_000  # operations of Numba's that take it less time by one thread than by several
 _OF_FUNCTION = 15  # operations that take as long as a function of mathematics, a division, or a window
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
 
@@ -366,6 +366,10 @@ class _Reader:
             arguments = arguments[0].elts if isinstance(arguments[0], ast.Tuple) else arguments[:1]
         known = codes_of(arguments, self._bound)
         if not known:
+            if any(
+                isinstance(each, ast.Attribute) and each.attr == "shape" for one in arguments for each in ast.walk(one)
+            ):
+                return  # as large as an array that is counted, or a part of it
             raise _Untold
         if name == "arange":
             known = known[1:2] or known
