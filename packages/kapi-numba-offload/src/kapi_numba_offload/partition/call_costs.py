@@ -175,7 +175,7 @@ class CallWork:
     may_broadcast : bool
         Whether an expression may have as many elements as several arrays have combinations of them.
     is_parallel : bool
-        Whether Numba's code for it uses all threads.
+        Whether Numba's code for it may use all threads.
     """
 
     def __init__(
@@ -229,11 +229,8 @@ def _key(value: Any) -> Any:
     return tuple(map(_key, value)) if shape is None and isinstance(value, tuple) else shape
 
 
-def call_work(facts: FunctionInfo, *, is_parallel: bool) -> CallWork | None:
-    """The work of a function's calls; None where the source does not show how much that is.
-
-    - `is_parallel`: whether Numba's code for it uses all threads.
-    """
+def call_work(facts: FunctionInfo) -> CallWork | None:
+    """The work of a function's calls; None where the source does not show how much that is."""
     try:
         reader = _Reader(facts)
         body = reader.block(facts.definition.body)
@@ -241,7 +238,7 @@ def call_work(facts: FunctionInfo, *, is_parallel: bool) -> CallWork | None:
         return None
     return CallWork(
         facts.names.parameters, body, reader.made, may_broadcast=reader.may_broadcast,
-        is_parallel=is_parallel,
+        is_parallel=facts.options.parallel,
     )  # fmt: skip
 
 
