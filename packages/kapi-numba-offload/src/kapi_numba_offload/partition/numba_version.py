@@ -13,9 +13,9 @@ import numba
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher
-from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.effects import has_effects, is_view
 from kapi_numba_offload.analysis.kinds import may_have_axes
-from kapi_numba_offload.analysis.syntax import root_variable
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, root_variable
 from kapi_numba_offload.partition.dtype_equivalence import NumberType, numba_dtypes
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
@@ -155,7 +155,7 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
 
 
 def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
-    """Whether a function stores to rows of an array that it may also read.
+    """Whether a function stores to rows of an array that it may also read at other indices.
 
     Numba's parallel code then has wrong elements: it stores while it reads, in ``a[1:] = a[:-1]`` as well as in
     statements apart that it fuses, such as ``b = a[::-1] + 1`` and ``a[:] = b``.
@@ -172,8 +172,9 @@ def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
         given = frozenset(facts.names.parameters)
         related = {name: names | given if names & given else names for name, names in related.items()}
         related.update({name: related.get(name, set()) | given for name in given})
-    read = _read_names(facts.definition)
-    return any(related.get(name, {name}) & read for name in stored if name is not None)
+    read, parts = _read_names(facts.definition), _names_of_parts(facts.definition)
+    groups = [related.get(name, {name}) for name in stored if name is not None]
+    return any(group & read and group & parts for group in groups)
 
 
 def _stored_rows(facts: FunctionInfo) -> set[str | None]:
@@ -202,6 +203,27 @@ def _read_names(definition: ast.FunctionDef) -> set[str]:
             left.update(each.value.elts if isinstance(each.value, ast.Tuple) else [each.value])
     nodes = (each for each in ast.walk(definition) if each not in left)
     return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _names_of_parts(definition: ast.FunctionDef) -> set[str]:
+    """The variables of arrays that a function reads or stores to in part, or in another order."""
+    found: set[str] = set()
+    for each in ast.walk(definition):
+        if (
+            (isinstance(each, ast.Subscript) and not all(map(_is_full, indices_of(each))))
+            or (isinstance(each, ast.Attribute) and each.attr in ("T", "flat", "imag", "real"))
+            or (isinstance(each, ast.Call) and is_view(each))
+            or isinstance(each, (ast.For, ast.comprehension))
+        ):
+            owner = each.iter if isinstance(each, (ast.For, ast.comprehension)) else each
+            found.update(names_in(ast.walk(owner), ast.Load))
+    return found
+
+
+def _is_full(index: ast.expr) -> bool:
+    if isinstance(index, ast.Slice):
+        return index.lower is None and index.upper is None and index.step is None
+    return isinstance(index, ast.Constant) and index.value is Ellipsis
 
 
 def _calls_racing(facts: FunctionInfo, node: ast.AST) -> bool:
