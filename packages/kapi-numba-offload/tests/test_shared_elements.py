@@ -296,12 +296,54 @@ def extrema_of_nans(a, at, x):
         a[at[i]] = max(x[i] / 1.0 if x[i] else np.nan, a[at[i]])
 
 
-@pytest.mark.parametrize("function", [sums_and_bits, both_extrema, extrema_of_nans])
+def computed_of_itself(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] = (a[at[i]] + x[i]) % 1000 + a[at[i]] % 7
+
+
+def added_to_itself(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] += a[at[i]] % 5 + x[i]
+
+
+def taken_from_itself_in_each_inner_iteration(a, at, x):
+    for i in prange(a.size):
+        for j in prange(9):
+            a[i] = a[i] - (a[i] + a[i] - a[i] // 2) + x[j]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        sums_and_bits, both_extrema, extrema_of_nans, computed_of_itself, added_to_itself,
+        taken_from_itself_in_each_inner_iteration,
+    ],
+)  # fmt: skip
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_updates_whose_order_shows_are_in_order(function, as_in_python):
     rng = np.random.default_rng(3)
     at, x = rng.integers(0, 7, 3000), rng.integers(0, 100, 3000)
     as_in_python(function, [np.ones(7, "float64" if function is extrema_of_nans else "int64"), at, x])
+
+
+def rows_of_themselves(a, x):
+    for i in prange(a.shape[0]):
+        for j in prange(9):
+            a[i] += a[i, ::-1] // 2 + x[j]
+
+
+def a_row_by_its_name(a, x):
+    for i in prange(a.shape[0]):
+        for j in prange(9):
+            row = a[i]
+            row -= row // 3 + x[j]
+
+
+@pytest.mark.parametrize("function", [rows_of_themselves, a_row_by_its_name])
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_rows_that_are_updated_by_themselves_are_in_order(function, as_in_python):
+    rng = np.random.default_rng(5)
+    as_in_python(function, [rng.integers(0, 100, (7, 5)), rng.integers(0, 100, 9)])
 
 
 def from_both_ends(x, y, n):

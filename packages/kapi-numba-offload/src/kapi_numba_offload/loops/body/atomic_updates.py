@@ -15,7 +15,7 @@ from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
-__all__ = ["Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]
+__all__ = ["Extremum", "AtomicUpdates", "added_values", "are_made_of", "as_update", "extremum_of"]
 
 _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
@@ -73,11 +73,17 @@ class AtomicUpdates:
         self._stores: list[tuple[ast.stmt, ArrayPart]] = []
         self._reads: list[ArrayPart] = []
 
-    def add_update(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
-        """Note a statement that updates an element of `view` with values, as their author wrote them."""
+    def add_update(
+        self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr], *, reads_itself: bool
+    ) -> None:
+        """Note a statement that updates an element of `view` with values, as their author wrote them.
+
+        - `reads_itself`: whether the values are computed of what is updated, so that the order of updates shows.
+        """
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         suits_floats, has_integers = operation in _OF_FLOATS, all(map(self._facts.is_integer, values))
-        self._add(statement, view, _IN_ANY_ORDER.get(operation, ""), lambda dtype: (
+        kind = "" if reads_itself else _IN_ANY_ORDER.get(operation, "")
+        self._add(statement, view, kind, lambda dtype: (
             has_integers and operation is not ast.Div if dtype.kind in "iu" else suits_floats))  # fmt: skip
 
     def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
@@ -297,8 +303,19 @@ def as_update(node: ast.Assign) -> ast.AugAssign | None:
 
 
 def added_values(node: ast.Assign) -> list[ast.expr]:
-    """Terms that `a[i] = x + a[i] - y` adds to the element or subtracts: x and y; none for anything else."""
-    return [value for _, value in _added(node.value, ast.unparse(node.targets[0]))]
+    """Terms that `a[i] = x + a[i] - y` adds to the element or subtracts: x and y; none for anything else.
+
+    What is computed of the element itself is no term: it depends on the order of the updates.
+    """
+    terms = [value for _, value in _added(node.value, ast.unparse(node.targets[0]))]
+    return [] if are_made_of(node.targets[0], terms) else terms
+
+
+def are_made_of(element: ast.expr, values: Sequence[ast.expr]) -> bool:
+    """Whether values are computed of an element, or of a row, by the name that it is stored to."""
+    spelled = ast.unparse(element)
+    parts = (each for value in values for each in ast.walk(value) if isinstance(each, (ast.Name, ast.Subscript)))
+    return any(ast.unparse(each) == spelled for each in parts)
 
 
 def _added(value: ast.expr, spelled: str) -> Iterator[tuple[ast.operator, ast.expr]]:

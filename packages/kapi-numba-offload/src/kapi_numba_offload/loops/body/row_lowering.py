@@ -23,7 +23,14 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
+from kapi_numba_offload.loops.body.atomic_updates import (
+    AtomicUpdates,
+    Extremum,
+    added_values,
+    are_made_of,
+    as_update,
+    extremum_of,
+)
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
@@ -218,7 +225,7 @@ class RowLowering:
                 return self._assign_rows(view, value, None, node)
             values = added_values(node)
             if values:
-                self._atomics.add_update(node, view, values)
+                self._atomics.add_update(node, view, values, reads_itself=False)
             else:
                 self._atomics.store(node, view)
             node.targets = [self._views.stored(view, [], node)]
@@ -369,7 +376,7 @@ class RowLowering:
             require_held(self._state, view, node)
             return self._assign_rows(view, node.value, node.op, node)
         if view is not None and not isinstance(target, ast.Name):
-            self._atomics.add_update(node, view, [node.value])
+            self._atomics.add_update(node, view, [node.value], reads_itself=are_made_of(target, [node.value]))
             node.target = self._views.stored(view, [], node)
         node.value = self._state.scalar(node.value)
         return [node]
@@ -416,6 +423,7 @@ class RowLowering:
     ) -> None:
         """Put loops over the elements of a view that is assigned to before the statement, in its place."""
         own = view.access
+        reads_itself = rows is not None and any(each.array == own.array for each in rows.reads)
         if rows is None:
             source = self._state.frozen(self._state.scalar(value))
         else:
@@ -437,7 +445,7 @@ class RowLowering:
             if operation is None:
                 return [ast.Assign([element], number)]
             made = ast.AugAssign(element, operation, number)
-            self._atomics.add_update(made, view, [value])
+            self._atomics.add_update(made, view, [value], reads_itself=reads_itself)
             return [made]
 
         self._state.put_loops(view.shape, node, body)
