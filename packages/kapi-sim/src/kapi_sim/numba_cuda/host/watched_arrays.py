@@ -80,7 +80,7 @@ def _method(name: str, writes: bool) -> Callable[..., Any]:
         _use(self, ..., writes)
         return of_numpy(plain(self), *args, **named)
 
-    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    method.__name__, method.__doc__ = name, f"Do what `numpy.ndarray.{name}` does, if no stream still works on the elements."
     return method
 
 
