@@ -98,6 +98,15 @@ class Shapes:
         """The innermost loop of a block."""
         return self._loop_of.get(block)
 
+    def is_entered_before(self, block: Block, other: Block) -> bool:
+        """Whether a block is in a loop that another one is not in, whose header decides which lanes come to it."""
+        loop = self.loop_of(block)
+        while loop is not None and other not in loop.blocks:
+            if loop.header is not block:
+                return True
+            loop = loop.parent
+        return False
+
     def unit_of(self, value: IRValue) -> IRValue | None:
         """The value that a stride of run time is a multiple of."""
         shape = self[value]

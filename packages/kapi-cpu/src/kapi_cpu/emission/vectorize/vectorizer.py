@@ -391,7 +391,7 @@ class Vectorizer:
             while mode == "same" and same is not block:
                 assert same is not None
                 mode, same = self._modes[same]
-            if mode != "same":
+            if mode != "same" and not self.shapes.is_entered_before(at, block):
                 return {at}
             at = post.get(at)
         return set()
