@@ -80,7 +80,8 @@ def _method(name: str, writes: bool) -> Callable[..., Any]:
         _use(self, ..., writes)
         return of_numpy(plain(self), *args, **named)
 
-    method.__name__, method.__doc__ = name, f"Do what `numpy.ndarray.{name}` does, if no stream still works on the elements."
+    method.__name__ = name
+    method.__doc__ = f"Do what `numpy.ndarray.{name}` does, if no stream still works on the elements."
     return method
 
 
