@@ -15,7 +15,7 @@ from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.private_arrays import allocation_of
 from kapi_cpu.emission.vectorize.scalars import CHEAP
 from kapi_cpu.emission.vectorize.type_sizes import size_of
-from kapi_lowering.emission.llvm_ir import Block, Function, Instruction, IRValue, StructType
+from kapi_lowering.emission.llvm_ir import Function, Instruction, IRValue, StructType
 
 __all__ = ["AlignedAccess", "aligned_access"]
 
@@ -72,7 +72,9 @@ def aligned_access(
         pointer, type_ = each.operands[-1], each.type if each.opcode == "load" else each.operands[0].type
         if isinstance(type_, StructType) or shapes[pointer] != size_of(type_) or allocation_of(pointer) is not None:
             continue
-        rank = 2 * _depth(each, shapes) + (each.opcode == "store")
+        assert each.block is not None
+        loop = shapes.loop_of(each.block)
+        rank = 2 * (0 if loop is None else loop.depth) + (each.opcode == "store")
         if rank > best and (parts := _slice(pointer, shapes, invariant, given)) is not None:
             best, found = rank, AlignedAccess(pointer, parts, size_of(type_))
     return found
@@ -83,14 +85,6 @@ def _shows_vectors(each: Instruction) -> bool:
     if each.opcode in ("atomicrmw", "cmpxchg"):
         return True
     return each.callee.startswith("kapi.") and not each.callee.startswith(QUERY)
-
-
-def _depth(each: Instruction, shapes: Shapes) -> int:
-    assert each.block is not None
-    depth, loop = 0, shapes.loop_of(each.block)
-    while loop is not None:
-        depth, loop = depth + 1, loop.parent
-    return depth
 
 
 def _slice(
@@ -123,5 +117,5 @@ def _initial(phi: Instruction, shapes: Shapes) -> IRValue | None:
     loop = shapes.loop_of(phi.block)
     if loop is None or loop.header is not phi.block:
         return None
-    outside: list[tuple[IRValue, Block]] = [each for each in phi.incoming if each[1] not in loop.blocks]
-    return outside[0][0] if len(outside) == 1 else None
+    entering = loop.entering
+    return phi.incoming_from(entering[0]) if len(entering) == 1 else None
