@@ -8,7 +8,7 @@ accesses, which tell a race from what a barrier orders, and name its lines.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
@@ -94,16 +94,15 @@ class OwnershipMemory(ShadowMemory):
         return sum(int(np.count_nonzero(_numbers(each) != UNTOUCHED)) for each in self.owners)
 
     def written_addresses(self) -> Set[int]:
-        found: set[int] = set()
-        for each in self.owners:
-            positions = np.flatnonzero(_numbers(each) < UNTOUCHED)
-            found.update((positions * each.itemsize + each.low).tolist())
-        return found
+        return self._addresses(lambda states: states < UNTOUCHED)
 
     def read_addresses(self) -> Set[int]:
+        return self._addresses(lambda states: states > UNTOUCHED)
+
+    def _addresses(self, are_wanted: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Set[int]:
         found: set[int] = set()
         for each in self.owners:
-            positions = np.flatnonzero(_numbers(each) > UNTOUCHED)
+            positions = np.flatnonzero(are_wanted(_numbers(each)))
             found.update((positions * each.itemsize + each.low).tolist())
         return found
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.memory.views import poison
-from kapi_sim.numba_cuda.host.stream_order import DEFAULT, Accesses, order
-from kapi_sim.numba_cuda.host.streams import Stream, key_of
+from kapi_sim.numba_cuda.host.stream_order import DEFAULT, Accesses, order, root_of
+from kapi_sim.numba_cuda.host.streams import key_of, name_of
 from kapi_sim.numba_cuda.host.uninitialized import Fresh, bounds_of
 from kapi_sim.numba_cuda.host.watched_arrays import WatchedArray, plain
 from kapi_sim.numba_cuda.support import refuse
@@ -190,8 +190,7 @@ class DeviceArray:
         key = key_of(stream, self.stream)
         is_shared = bool(reads) and bool(writes)
         accesses = Accesses.of_copy(reads, writes) if order.follows(key, is_shared) else None
-        chosen = stream or self.stream
-        order.put(key, f"a copy {where} on {chosen if isinstance(chosen, Stream) else 'the default stream'}", accesses)
+        order.put(key, f"a copy {where} on {name_of(stream, self.stream)}", accesses)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -342,9 +341,7 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
         owner = each.host
         low, high = bounds_of(owner) if owner.size else (0, 0)
         if low <= address < high:
-            base = owner
-            while isinstance(base.base, np.ndarray):
-                base = base.base
+            base = root_of(owner)
             full = base if base.flags.c_contiguous else base.T
             if not full.flags.c_contiguous:
                 break

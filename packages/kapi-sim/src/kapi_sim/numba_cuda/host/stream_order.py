@@ -20,17 +20,17 @@ import numpy as np
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.marked_uninitialised import addresses_of
 from kapi_sim.errors import DataRaceError
-from kapi_sim.language.source import SourceLocation
+from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.settings.simulation_settings import current_settings
 from kapi_sim.tracebacks import users_frame
 
-__all__ = ["DEFAULT", "HOST", "Accesses", "Clock", "Key", "order", "root_of"]
+__all__ = ["DEFAULT", "Accesses", "Clock", "Key", "order", "root_of"]
 
 Key = int | tuple[str, int]
 """A stream, as clocks know it."""
 DEFAULT: Key = 0
 """The key of the default stream, which waits for all others, and for which all others wait."""
-HOST: Key = -1
+_HOST: Key = -1
 """The key of the host, whose accesses come after all that it has waited for."""
 
 Clock = dict[Key, int]
@@ -195,7 +195,7 @@ class StreamOrder:
             positions = known[1].positions(addresses)
             accesses = Accesses({"array": array})
             self._require_ordered(
-                HOST, self._host, known[1], kind, positions, _Operation("the host", _location()), accesses
+                _HOST, self._host, known[1], kind, positions, _Operation("the host", _location()), accesses
             )
 
     def wait_for_stream(self, key: Key) -> None:
@@ -303,7 +303,7 @@ def _race(earlier: _Operation, did: str, later: _Operation, does: str, element: 
 
 def _location() -> SourceLocation:
     frame = users_frame(sys._getframe(1))
-    return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
+    return source_location(frame.f_code, frame.f_lasti)
 
 
 def _join(clock: Clock, other: Mapping[Key, int]) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "external_stream",
     "key_of",
     "legacy_default_stream",
+    "name_of",
     "per_thread_default_stream",
     "stream",
     "synchronize",
@@ -142,6 +143,12 @@ def key_of(stream: Any, bound: Any = 0) -> Key:
     chosen = stream or bound
     # What orders the work of another library's streams is not seen: they are taken as the default stream.
     return chosen.key if isinstance(chosen, Stream) else DEFAULT
+
+
+def name_of(stream: Any, bound: Any = 0) -> str:
+    """Return what reports call the stream that `key_of` takes."""
+    chosen = stream or bound
+    return repr(chosen) if isinstance(chosen, Stream) else "the default stream"
 
 
 def stream() -> Stream:

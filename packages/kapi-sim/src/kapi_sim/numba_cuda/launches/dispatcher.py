@@ -24,7 +24,7 @@ from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, Hint, as_host_array
 from kapi_sim.numba_cuda.host.devices import Device
 from kapi_sim.numba_cuda.host.stream_order import Accesses, order
-from kapi_sim.numba_cuda.host.streams import Stream, key_of
+from kapi_sim.numba_cuda.host.streams import key_of, name_of
 from kapi_sim.numba_cuda.host.uninitialized import FreshArguments
 from kapi_sim.numba_cuda.host.watched_arrays import MappedArray, plain
 from kapi_sim.numba_cuda.inference.call_graph import CallGraph, calling
@@ -288,8 +288,7 @@ class Dispatcher(DeviceFunction[..., Any]):
             found = (accessed.read_addresses(), accessed.written_addresses() - atomics, atomics)
             arrays = {name: array for name, (array, _) in held.items()}
             accesses = Accesses(arrays, *(np.fromiter(each, np.int64, len(each)) for each in found))
-        where = stream if isinstance(stream, Stream) else "the default stream"
-        order.put(key, f"kernel `{self.__name__}` on {where}", accesses)
+        order.put(key, f"kernel `{self.__name__}` on {name_of(stream)}", accesses)
         if self.targetoptions.get("debug"):
             order.wait_for_all()
         elif any(isinstance(each, np.ndarray) and not isinstance(each, MappedArray) for each in _flat(args)):
