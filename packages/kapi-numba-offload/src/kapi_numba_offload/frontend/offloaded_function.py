@@ -8,7 +8,6 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.numba_version import numba_version
 from kapi_numba_offload.partition.partition import Partition
+from kapi_numba_offload.partition.rewritten_function import rewritten_function
 from kapi_numba_offload.regions.scan import Scan
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.offload_report import report_of
@@ -374,23 +374,11 @@ def _compiled(
         arrays = ", ".join(names.parameters)
         queue = partition.helper("queue_among", queue_among)
         definition.body.insert(0, ast.parse(f"{PREFIX}queue = {queue}({arrays})").body[0])
-    given = {**names.closure, **partition.helpers}
-    outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    definition.args.defaults = []
-    definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
     if definition.args.vararg is None:
         # Numba passes all arguments by position, defaults included.
         definition.args.args += definition.args.kwonlyargs
-        definition.args.kwonlyargs, definition.args.kw_defaults = [], []
-    outer.body.insert(0, definition)
-    module = ast.fix_missing_locations(ast.Module([outer], []))
-    scope: dict[str, Any] = {}
-    # The original's own globals, so that a function called by name is the one that its module has.
-    exec(compile(module, function.__code__.co_filename, "exec"), function.__globals__, scope)
-    made = scope[f"{PREFIX}outer"](*given.values())
-    assert isinstance(made, FunctionType)
-    return made
+        definition.args.kwonlyargs = []
+    return rewritten_function(function, definition, {**names.closure, **partition.helpers})
 
 
 def is_inside() -> bool:

@@ -27,6 +27,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     updates_arrays,
     updates_unlike_numba,
 )
+from kapi_numba_offload.partition.rewritten_function import rewritten_function
 
 __all__ = ["NumbaVersion", "numba_version", "races_by_fusion"]
 
@@ -105,17 +106,7 @@ class NumbaVersion:
 
     def _written(self, definition: ast.FunctionDef) -> FunctionType:
         own = self._facts.original
-        given = {**self._facts.names.closure, **self._helpers}
-        outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
-        assert isinstance(outer, ast.FunctionDef)
-        definition.args.defaults = []
-        definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
-        outer.body.insert(0, definition)
-        module = ast.fix_missing_locations(ast.Module([outer], []))
-        scope: dict[str, Any] = {}
-        exec(compile(module, own.__code__.co_filename, "exec"), own.__globals__, scope)
-        made = scope[f"{PREFIX}outer"](*given.values())
-        assert isinstance(made, FunctionType)
+        made = rewritten_function(own, definition, {**self._facts.names.closure, **self._helpers})
         made.__defaults__, made.__kwdefaults__ = own.__defaults__, own.__kwdefaults__
         return made
 
