@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import math
 
 import numpy as np
@@ -358,3 +359,38 @@ def test_literals_of_64_bits_are_unsigned(infer):
     wanted = [wide_int, weak_int, types.uint64, types.float32, types.float32, weak_float]
     arrays = ArrayType(types.uint64, 1, "C"), ArrayType(types.float32, 1, "C")
     assert list(infer(mask, *arrays).returned.types) == wanted
+
+
+def loads_of(source, names):
+    """The function of a source, and the offset in its bytecode of the first load of each name."""
+    namespace = {}
+    exec(source, namespace)
+    loads = {}
+    for instruction in dis.get_instructions(namespace["f"]):
+        if instruction.opname.startswith("LOAD_FAST") and instruction.argval in names:
+            loads.setdefault(instruction.argval, instruction.offset)
+    return namespace["f"], [loads[name] for name in names]
+
+
+def test_variables_whose_names_end_with_digits_share_no_temporary(infer):
+    """`v` loaded at 1704 and `v1` loaded at 704 are two values."""
+
+    def source(before, between, copies):
+        added, copied = "    t += x[0]\n", "    t = 1.5\n"
+        return (
+            f"def f(x, v1, v):\n    t = 0.5\n{added * before}    u = x[0] if x[0] > 0 else v1\n{added * between}"
+            f"{copied * copies}    if x[1] > 0:\n        t = 2.5\n    v[0] += 1\n    return v[0], u\n"
+        )
+
+    found = 0
+    for before in range(5, 60, 25):
+        for between in range(30, 80):
+            for copies in range(12):
+                function, (first, second) = loads_of(source(before, between, copies), ["v1", "v"])
+                if second - first >= 1000:
+                    break
+            if second - first == 1000 and 100 <= first:
+                found += 1
+                assert infer(function, F32, types.float64, I32).returned == types.Tuple([types.int32, types.float64])
+                break
+    assert found > 1

@@ -14,8 +14,23 @@ from kapi_types.kernel_typing.passes.shared_exits import with_shared_exits
 __all__ = ["TranslateKernel"]
 
 
+class _KernelBytecode(ByteCode):
+    """A function's bytecode, whose variables name temporaries unambiguously.
+
+    Numba calls what is loaded from `v` at 1704, and from `v1` at 704, both `$v1704.0`: here names end with a dot.
+    """
+
+    def __init__(self, identity: Any) -> None:
+        super().__init__(identity)
+        self.co_varnames = tuple(f"{name}." for name in self.co_varnames)
+
+
 class _KernelInterpreter(Interpreter):
     """Numba's interpreter of bytecode, which takes a temporary that is assigned to a name for used up."""
+
+    @property
+    def code_locals(self) -> tuple[str, ...]:
+        return self.func_id.code.co_varnames
 
     def op_CALL_KW(self, inst: Any, func: str, args: list[str], kw_names: str, res: str) -> None:
         # Python 3.13 loads the names right before the call. Numba gives them to the call and leaves what loads them, a
@@ -75,7 +90,7 @@ class TranslateKernel(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         identity = state["func_id"]
         identity.code = with_shared_exits(identity.code)
-        state["bc"] = ByteCode(identity)
+        state["bc"] = _KernelBytecode(identity)
         func_ir = state["func_ir"] = _KernelInterpreter(identity).interpret(state["bc"])
         func_ir.blocks = canonicalize_cfg(func_ir.blocks)
         return True
