@@ -198,6 +198,13 @@ def test_spawned_processes_work(run_python, tmp_path):
     assert done.stdout.strip() == "[2, 3]", done.stderr
 
 
+def test_a_module_launches_while_it_is_imported(run_python, tmp_path):
+    (tmp_path / "launches.py").write_text(KERNEL + "a = dpnp.zeros(4)\nincrement[4](a)\n")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import launches; print(int(launches.a.sum()))"
+    done = run_python(program, KAPI_CACHE="0")
+    assert done.stdout.strip() == "4", done.stderr
+
+
 @pytest.mark.parametrize(
     "end",
     ["", "sys.exit(3)", "raise ValueError('the end')", "os._exit(3)"],

@@ -198,6 +198,11 @@ class _KernelLower(Lower):
 
     _lines: FunctionLines | None = None
 
+    def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, metadata: Any = None) -> None:
+        # Numba would import the function's module for them, and wait for the thread that imports it now.
+        fndesc.global_dict = func_ir.func_id.func.__globals__
+        super().__init__(context, library, fndesc, func_ir, metadata=metadata)
+
     def lower_function_body(self) -> Any:
         """Lower all statements."""
         self._definitions = definitions_of(self.func_ir)
