@@ -125,6 +125,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_cpu.emission.narrow_integers import narrow_integers
     from kapi_cpu.emission.narrow_truncations import narrow_truncations
     from kapi_cpu.emission.vectorize.private_fills import expand_private_fills
+    from kapi_cpu.emission.zero_remainders import simplify_zero_remainders
     from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
     from kapi_lowering.emission.pipeline import Pipeline
 
@@ -134,6 +135,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
             "legalize": [lower_queries, convert_halves_by_float32, expand_group_operations, expand_private_fills],
             "optimize": [
                 hoist_invariant_loads.with_options(are_noalias=False),
+                simplify_zero_remainders,
                 merge_common_subexpressions,
                 narrow_integers,
                 narrow_truncations,

@@ -8,9 +8,11 @@ from functools import partial
 
 from kapi_cpu.emission.explanation import Explanation
 from kapi_cpu.emission.groups.actions import action_text
+from kapi_cpu.emission.groups.active_items import mark_active_items
 from kapi_cpu.emission.groups.alignment import aligned_access
 from kapi_cpu.emission.groups.fission import Fission, barriers_of
-from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
+from kapi_cpu.emission.groups.group_loop import Context, Functions, Part, group_loop_text
+from kapi_cpu.emission.groups.item_inspectors import add_inspector, resolve_marks
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
@@ -86,7 +88,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     ahead = _counted_ahead(source, lanes, shapes, processor)
     aligned_row = vectors_worth_alignment(shapes, lanes, processor) if ahead else 0
     built = []
-    for number, (full, rest, is_split) in enumerate(parts):
+    for number, functions in enumerate(parts):
         action = ""
         if number:
             name = f"{entry_point}.action.{number}"
@@ -95,7 +97,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        built.append(Part(full, rest, action, is_split, ahead, aligned_row))
+        built.append(Part(functions, action, ahead, aligned_row))
     text = group_loop_text(
         entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
     )
@@ -153,11 +155,8 @@ def _options(module: Module) -> tuple[int, bool]:
 
 def _parts(
     source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool, processor: Processor
-) -> tuple[list[tuple[str, str, bool]], Context]:
-    """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers.
-
-    With each part, whether its function for full vectors returns a split point.
-    """
+) -> tuple[list[Functions], Context]:
+    """The functions of each part, and what is kept at barriers."""
     barriers = barriers_of(source)
     of_group = Shapes(source, shapes.flow, group_shapes(source)) if barriers else shapes
     everywhere = {*source.blocks}
@@ -168,12 +167,32 @@ def _parts(
     has_splits = bool(barriers) and not keeps_state and not _is_by_columns(source, lanes)
     split = split_branches(shapes, of_group) if has_splits else set()
     found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor, split) for is_rest in variants]
+    size = max(each.context_bytes for each in found)
+    has_items = has_splits and lanes > 1 and mark_active_items(source, shapes, of_group, lanes, processor)
+    if has_items:
+        of_one = Shapes(source, shapes.flow, lane_shapes(source, 1, {}))
+        found.append(_built(source, 1, of_one, False, is_shared, keeps_state, processor, set()))
     shared = {key: type_ for each in found for key, type_ in each.shared.items()}
     names = [each.split(order, shared) for each in found]
-    size = max(each.context_bytes for each in found)
     context = Context(size, bool(barriers) and keeps_state, [*map(str, shared.values())])
-    is_split = [number in found[0].split_parts for number in range(len(names[0]))]
-    return [*zip(names[0], names[-1], is_split, strict=True)], context
+    parts = []
+    for number, (full, rest) in enumerate(zip(names[0], names[len(variants) - 1], strict=True)):
+        one, items = _of_items(source.module, full, names[-1][number]) if has_items else ("", "")
+        parts.append(Functions(full, rest, number in found[0].split_parts, one, items))
+    return parts, context
+
+
+def _of_items(module: Module, full: str, one: str) -> tuple[str, str]:
+    """The functions of a part for one work-item and to find the active ones; empty where that is not known."""
+    if not one:
+        return "", ""
+    part, context = module.functions[one], module.functions[full].parameter("context")
+    items = f"{one}.items"
+    if context is not None and not context.users and add_inspector(part, items):
+        resolve_marks(part)
+        return one, items
+    del module.functions[one]
+    return "", ""
 
 
 def _built(
@@ -188,7 +207,7 @@ def _built(
 ) -> Fission:
     """Vectorise once, and examine what is kept at barriers."""
     module = source.module
-    name = f"{source.name}.{'rest' if is_rest else 'full'}"
+    name = f"{source.name}.{'rest' if is_rest else 'full' if lanes > 1 else 'one'}"
     target = parse_function_head(module, f"internal void @{name}({_PARAMETERS})")
     module.functions[name] = target
     target.add_block("entry")  # what is allocated; what work-items ask is computed behind it

@@ -5,29 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kapi_cpu.emission.groups.item_inspectors import RESULT as ITEMS_RESULT
 from kapi_cpu.emission.launch_record import WORDS, word
 from kapi_cpu.emission.vectorize.instructions.bounds import BEFORE, BEHIND
 
-__all__ = ["Context", "Part", "group_loop_text"]
+__all__ = ["Context", "Functions", "Part", "group_loop_text"]
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The functions of a part.
+
+    - `full`, `rest`: for full vectors, and for one in which lanes are off; the same without such.
+    - `is_split`: whether `full` returns where along a row the answer of a bound changes, and takes a side of that.
+    - `one`, `items`: for one work-item, and to find the active ones before; empty if they are not known.
+    """
+
+    full: str
+    rest: str
+    is_split: bool
+    one: str = ""
+    items: str = ""
 
 
 @dataclass(frozen=True)
 class Part:
     """The code of work-items from one barrier to the next.
 
-    - `full`, `rest`: the functions for full vectors, and for one in which lanes are off; the same without such.
+    - `functions`: which go through it.
     - `action`: the function to call before it; empty for none.
-    - `is_split`: whether `full` returns where along a row the answer of a bound changes, and takes a side of that.
     - `ahead`: the function that counts the work-items before the first aligned vector of a row; empty for none.
     - `aligned_row`: vectors of the shortest row that it is called for.
     """
 
-    full: str
-    rest: str
+    functions: Functions
     action: str
-    is_split: bool
     ahead: str = ""
     aligned_row: int = 0
+
+    def before(self, number: int) -> str:
+        """The block in front of the loops over vectors."""
+        return f"p{number}.vectors" if self.functions.items else f"part.{number}"
 
 
 @dataclass(frozen=True)
@@ -154,9 +172,10 @@ def _part_lines(
             for position, type_ in enumerate(context.shared)
         ]
     order = _by_columns if is_by_columns else _by_aligned_rows if part.ahead else _by_rows
+    lines += ["  store i64 0, ptr %item", "  store i32 0, ptr %next"]
+    if part.functions.items:
+        lines += _active_items(number, part, context, loop_node)
     lines += [
-        "  store i64 0, ptr %item",
-        "  store i32 0, ptr %next",
         *order(number, part, lanes, context, loop_node),
         f"{p}.end:",
     ]
@@ -170,16 +189,86 @@ def _part_lines(
     ]
 
 
+def _active_items(number: int, part: Part, context: Context, loop_node: Callable[[], str]) -> list[str]:
+    """Find the active work-items. If they are known, each row has these, or its first work-item if there is none."""
+    p = f"p{number}"
+    functions, packed = part.functions, "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2"
+    shared = _shared_arguments(number, context)
+    lines = [
+        f"  %{p}.items = call {ITEMS_RESULT} @{functions.items}({packed}, i64 0, i64 0, i64 0, i64 1, i32 0, "
+        f"ptr %context{shared})"
+    ]
+    for position, name in enumerate(("first", "step", "stop")):
+        lines.append(f"  %{p}.items.{name} = extractvalue {ITEMS_RESULT} %{p}.items, {position}")
+    lines += [
+        f"  %{p}.items.known = icmp ne i64 %{p}.items.step, 0",
+        f"  br i1 %{p}.items.known, label %{p}.items.some, label %{part.before(number)}",
+        f"{p}.items.some:",
+        f"  %{p}.items.end = call i64 @llvm.smin.i64(i64 %{p}.items.stop, i64 %extent.0)",
+        f"  %{p}.items.any = icmp slt i64 %{p}.items.first, %{p}.items.end",
+        f"  br label %{p}.items.row",
+        f"{p}.items.row:",
+        *_row_start(f"{p}.items", f"{p}.items.some", f"{p}.items.row.end"),
+        f"  br i1 %{p}.items.any, label %{p}.each, label %{p}.none",
+        f"{p}.each:",
+        f"  %{p}.each.0 = phi i64 [ %{p}.items.first, %{p}.items.row ], [ %{p}.each.0.next, %{p}.each ]",
+    ]
+    for at, item, side in ((f"{p}.each", f"%{p}.each.0", 1), (f"{p}.none", "0", 0)):
+        if not side:
+            lines.append(f"{at}:")
+        lines += [
+            f"  %{at}.result = call {context.result} @{functions.one}({packed}, i64 {item}, i64 %{p}.items.1, "
+            f"i64 %{p}.items.2, i64 1, i32 {side}, ptr %context{shared})",
+            f"  %{at}.next = extractvalue {context.result} %{at}.result, 0",
+            f"  store i32 %{at}.next, ptr %next",
+            *_shared_results(at, context),
+        ]
+        if side:
+            lines += [
+                f"  %{at}.0.next = add i64 %{at}.0, %{p}.items.step",
+                f"  %{at}.more = icmp slt i64 %{at}.0.next, %{p}.items.end",
+                f"  br i1 %{at}.more, label %{at}, label %{p}.items.row.end, !llvm.loop {loop_node()}",
+            ]
+        else:
+            lines.append(f"  br label %{p}.items.row.end")
+    return [
+        *lines,
+        f"{p}.items.row.end:",
+        *_row_end(f"{p}.items"),
+        f"  br i1 %{p}.items.more, label %{p}.items.row, label %{p}.end, !llvm.loop {loop_node()}",
+        f"{part.before(number)}:",
+    ]
+
+
+def _shared_arguments(number: int, context: Context) -> str:
+    """What all work-items have, as the last arguments of a part."""
+    return "".join(
+        f", {type_} {f'%p{number}.shared.{position}' if number else 'poison'}"
+        for position, type_ in enumerate(context.shared)
+    )
+
+
+def _shared_results(at: str, context: Context) -> list[str]:
+    """Keep what all work-items have, as a part returned it."""
+    lines = []
+    for position, type_ in enumerate(context.shared):
+        lines += [
+            f"  %{at}.shared.{position} = extractvalue {context.result} %{at}.result, {position + 2}",
+            f"  store {type_} %{at}.shared.{position}, ptr %shared.{position}",
+        ]
+    return lines
+
+
 def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
     """Loops over rows: in each the full vectors, then one with lanes off."""
     p = f"p{number}"
     lines = [
         f"  br label %{p}.row",
         f"{p}.row:",
-        *_row_start(p, f"part.{number}", f"{p}.row.end"),
+        *_row_start(p, part.before(number), f"{p}.row.end"),
         f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
     ]
-    if part.is_split:
+    if part.functions.is_split:
         lines += _split_vectors(number, part, lanes, context)
         ends = f"[ %whole, %{p}.far ], [ %{p}.behind.0.next, %{p}.behind.end ]"
     else:
@@ -192,7 +281,7 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
             f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %extent.0",
             f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.row.end",
             f"{p}.rest:",
-            *_vector_lines(number, part.rest, f"{p}.rest", p, "%whole", "%rest", context),
+            *_vector_lines(number, part.functions.rest, f"{p}.rest", p, "%whole", "%rest", context),
         ]
     return [
         *lines,
@@ -212,7 +301,7 @@ def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop
     return [
         f"  br label %{p}.row",
         f"{p}.row:",
-        *_row_start(p, f"part.{number}", f"{p}.row.end"),
+        *_row_start(p, part.before(number), f"{p}.row.end"),
         f"  %{p}.ahead = call i64 @{part.ahead}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
         f"i64 0, i64 %{p}.1, i64 %{p}.2, i64 0, i32 0, ptr null)",
         f"  %{p}.has_ahead = icmp ne i64 %{p}.ahead, 0",
@@ -237,7 +326,7 @@ def _by_aligned_rows(number: int, part: Part, lanes: int, context: Context, loop
         f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.span.end",
         f"{p}.rest:",
         f"  %{p}.rest.count = sub i64 %{p}.to, %{p}.end.0",
-        *_vector_lines(number, part.rest, f"{p}.rest", p, f"%{p}.end.0", f"%{p}.rest.count", context),
+        *_vector_lines(number, part.functions.rest, f"{p}.rest", p, f"%{p}.end.0", f"%{p}.rest.count", context),
         f"  br label %{p}.span.end",
         f"{p}.span.end:",
         f"  %{p}.again = icmp ult i64 %{p}.to, %extent.0",
@@ -265,7 +354,7 @@ def _vectors(
     return [
         f"{at}:",
         f"  %{at}.0 = phi i64 [ {first}, %{before} ], [ %{at}.0.next, %{at}.end ]",
-        *_vector_lines(number, part.full, at, f"p{number}", f"%{at}.0", str(lanes), context, side),
+        *_vector_lines(number, part.functions.full, at, f"p{number}", f"%{at}.0", str(lanes), context, side),
         f"  %{at}.0.next = add nuw i64 %{at}.0, {lanes}",
         f"  %{at}.0.more = icmp ult i64 %{at}.0.next, {end}",
         f"  br i1 %{at}.0.more, label %{at}, label %{following}",
@@ -279,7 +368,7 @@ def _split_vectors(number: int, part: Part, lanes: int, context: Context) -> lis
         f"{p}.full:",
         f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.split.0, %{p}.near ]",
         f"  %{p}.kept = phi i64 [ 0, %{p}.row ], [ %{p}.split.1, %{p}.near ]",
-        *_vector_lines(number, part.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
+        *_vector_lines(number, part.functions.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
         f"  %{p}.is_first = icmp eq i64 %{p}.0, 0",
         f"  br i1 %{p}.is_first, label %{p}.split, label %{p}.far",
         f"{p}.split:",
@@ -316,7 +405,7 @@ def _by_columns(number: int, part: Part, lanes: int, context: Context, loop_node
         f"  br label %{full}",
         f"{full}:",
         *_row_start(full, f"{p}.column", f"{full}.end"),
-        *_vector_lines(number, part.full, full, full, f"%{p}.0", str(lanes), context),
+        *_vector_lines(number, part.functions.full, full, full, f"%{p}.0", str(lanes), context),
         *_row_end(full),
         f"  br i1 %{full}.more, label %{full}, label %{p}.column.end, !llvm.loop {loop_node()}",
         f"{p}.column.end:",
@@ -328,7 +417,7 @@ def _by_columns(number: int, part: Part, lanes: int, context: Context, loop_node
         f"  br i1 %{p}.has_rest, label %{rest}, label %{p}.end",
         f"{rest}:",
         *_row_start(rest, f"{p}.left", f"{rest}.end"),
-        *_vector_lines(number, part.rest, rest, rest, "%whole", "%rest", context),
+        *_vector_lines(number, part.functions.rest, rest, rest, "%whole", "%rest", context),
         *_row_end(rest),
         f"  br i1 %{rest}.more, label %{rest}, label %{p}.end, !llvm.loop {loop_node()}",
     ]
@@ -368,7 +457,6 @@ def _vector_lines(
     number: int, function: str, at: str, row: str, first: str, active: str, context: Context, side: int = 0
 ) -> list[str]:
     """One vector goes through a part, if it is there: from the block `at`, which is begun, to its end."""
-    p = f"p{number}"
     lines = [
         f"  %{at}.item = load i64, ptr %item",
         f"  %{at}.offset = mul i64 %{at}.item, {context.nbytes}",
@@ -382,10 +470,7 @@ def _vector_lines(
             f"{at}.begin:",
         ]
     result = context.result
-    shared = "".join(
-        f", {type_} {f'%{p}.shared.{position}' if number else 'poison'}"
-        for position, type_ in enumerate(context.shared)
-    )
+    shared = _shared_arguments(number, context)
     lines += [
         f"  %{at}.result = call {result} @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
         f"i64 %group.2, i64 {first}, i64 %{row}.1, i64 %{row}.2, i64 {active}, i32 {side}, "
@@ -401,11 +486,7 @@ def _vector_lines(
         ]
         latest = f"%{at}.latest"
     lines.append(f"  store i32 {latest}, ptr %next")
-    for position, type_ in enumerate(context.shared):
-        lines += [
-            f"  %{at}.shared.{position} = extractvalue {result} %{at}.result, {position + 2}",
-            f"  store {type_} %{at}.shared.{position}, ptr %shared.{position}",
-        ]
+    lines += _shared_results(at, context)
     return [
         *lines,
         f"  br label %{at}.end",

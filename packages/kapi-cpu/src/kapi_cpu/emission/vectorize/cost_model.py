@@ -17,7 +17,7 @@ does a long chain of operations. Such kernels get twice the lanes, if registers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
@@ -89,17 +89,20 @@ class Costs:
         return self.scalar < 0.9 * self.vector
 
 
-def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
+def costs_of(shapes: Shapes, lanes: int, processor: Processor, within: Collection[Block] | None = None) -> Costs:
     """Estimate what a work-item costs.
 
     - `shapes`: of the kernel, for vectors.
     - `lanes`: those of a vector.
     - `processor`: which it is.
+    - `within`: the blocks to count; None for all.
     """
     everywhere = {*shapes.flow.reverse_postorder}
     chosen = _chosen_values(shapes) if processor.has_fast_gathers else set[IRValue]()
     scalar = vector = 0.0
     for block in shapes.flow.reverse_postorder:
+        if within is not None and block not in within:
+            continue
         weight, waiting = _weights(block, shapes)
         loop = shapes.loop_of(block)
         is_part = shapes.parts_within(block, loop.blocks if loop is not None else everywhere)
