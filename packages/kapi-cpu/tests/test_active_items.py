@@ -88,7 +88,7 @@ def masks(item: kapi.NdItem, a, out, tile, numbers):
             out[i] -= number
 
 
-def places(item: kapi.NdItem, a, out, tile, numbers):
+def equal_numbers(item: kapi.NdItem, a, out, tile, numbers):
     k, group, i = item.get_local_id(0), item.get_group(), item.get_global_id(0)
     tile[k] = a[i]
     for number in range(numbers.shape[0]):
@@ -141,7 +141,8 @@ def with_values_of_their_own(item: kapi.NdItem, a, out, tile, numbers):
 
 
 KERNELS = (
-    remainders, remainders_of_global_numbers, narrow_remainders, masks, places, scaled_bounds, with_values_of_their_own
+    remainders, remainders_of_global_numbers, narrow_remainders, masks, equal_numbers, scaled_bounds,
+    with_values_of_their_own,
 )  # fmt: skip
 
 

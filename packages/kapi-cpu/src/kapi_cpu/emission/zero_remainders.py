@@ -49,7 +49,7 @@ def _is_adjustment(value: IRValue, remainder: Instruction, depth: int) -> bool:
 
 
 def _where_zero(condition: IRValue, remainder: Instruction, depth: int) -> bool | None:
-    """What a condition is where a remainder is 0; None if that is not known."""
+    """The value of a condition where a remainder is 0; None if that is not known."""
     if not isinstance(condition, Instruction) or not depth:
         return None
     if condition.opcode == "icmp" and condition.operands[0] is remainder and condition.operands[1].integer == 0:

@@ -52,7 +52,7 @@ _LARGEST = {32: 1 << 30, 64: 1 << 62}
 _LARGEST_FACTOR = 1 << 31
 
 _CHEAP = 16.0
-"""What a vector under a mask costs at most beyond its accesses, whose elements later loads wait for."""
+"""The cost up to which scalar code of a part is always faster: later loads wait for masked stores."""
 
 
 def mark_active_items(source: Function, shapes: Shapes, of_group: Shapes, lanes: int, processor: Processor) -> bool:
@@ -166,7 +166,7 @@ class _Comparison:
             self.predicate = _SWAPPED.get(predicate, predicate)
 
     def writer(self, lanes: int, costs: Costs) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
-        """What writes the active work-items; None of a comparison of another kind, or where vectors are faster.
+        """Return what writes the active work-items; None of another comparison, or where vectors are faster.
 
         - `costs`: of what an active work-item does.
         """
@@ -207,10 +207,10 @@ class _Comparison:
 
     def _one(self, builder: Builder) -> tuple[IRValue, IRValue, IRValue]:
         """One work-item: that whose number is the other one."""
-        start, place, size = self._wide(builder, self.left), self._wide(builder, self.right), self._size(builder)
-        first = builder.emit("sub i64 ?, ?", place, start)
+        start, number, size = self._wide(builder, self.left), self._wide(builder, self.right), self._size(builder)
+        first = builder.emit("sub i64 ?, ?", number, start)
         is_there = builder.emit("icmp ult i64 ?, ?", first, size)
-        is_known = self._all(builder, *(self._is_small(builder, each) for each in (start, place, size)), is_there)
+        is_known = self._all(builder, *(self._is_small(builder, each) for each in (start, number, size)), is_there)
         step = builder.emit("zext i1 ? to i64", is_known)
         return first, step, builder.emit("add i64 ?, 1", first)
 
@@ -227,21 +227,21 @@ class _Comparison:
 
         def write(builder: Builder) -> tuple[IRValue, IRValue, IRValue]:
             start, size = self._wide(builder, number), self._size(builder)
-            divisor, place = self._wide(builder, other), self._wide(builder, self.right)
+            divisor, residue = self._wide(builder, other), self._wide(builder, self.right)
             ones = divisor if is_mask else builder.emit("add i64 ?, -1", divisor)
             step = builder.emit("add i64 ?, 1", ones)
             conditions: list[IRValue] = [self._is_small(builder, each) for each in (start, size, ones)]
-            conditions.append(builder.emit("icmp ult i64 ?, ?", place, step))
+            conditions.append(builder.emit("icmp ult i64 ?, ?", residue, step))
             conditions.append(builder.emit(f"icmp uge i64 ?, {least}", step))
             if is_mask:
                 conditions.append(builder.emit("icmp eq i64 ?, 0", builder.emit("and i64 ?, ?", step, ones)))
             is_known = self._all(builder, *conditions)
             if is_mask:
-                first = builder.emit("and i64 ?, ?", builder.emit("sub i64 ?, ?", place, start), ones)
+                first = builder.emit("and i64 ?, ?", builder.emit("sub i64 ?, ?", residue, start), ones)
             else:
                 safe = builder.emit("select i1 ?, i64 ?, i64 1", is_known, step)
                 rest = builder.emit("urem i64 ?, ?", start, safe)
-                ahead = builder.emit("sub i64 ?, ?", place, rest)
+                ahead = builder.emit("sub i64 ?, ?", residue, rest)
                 is_behind = builder.emit("icmp slt i64 ?, 0", ahead)
                 first = builder.emit(
                     "select i1 ?, i64 ?, i64 ?", is_behind, builder.emit("add i64 ?, ?", ahead, safe), ahead

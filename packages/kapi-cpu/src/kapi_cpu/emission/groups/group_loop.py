@@ -241,7 +241,7 @@ def _active_items(number: int, part: Part, context: Context, loop_node: Callable
 
 
 def _shared_arguments(number: int, context: Context) -> str:
-    """What all work-items have, as the last arguments of a part."""
+    """The last arguments of a part: values that all work-items have."""
     return "".join(
         f", {type_} {f'%p{number}.shared.{position}' if number else 'poison'}"
         for position, type_ in enumerate(context.shared)

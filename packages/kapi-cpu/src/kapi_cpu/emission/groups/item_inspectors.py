@@ -15,7 +15,9 @@ from kapi_lowering.emission.llvm_ir import (
     Instruction,
     IRValue,
     clone_blocks,
+    constant,
     is_pure,
+    parse_type,
     postorder,
 )
 from kapi_lowering.emission.llvm_ir.parser import parse_function_head
@@ -24,6 +26,8 @@ __all__ = ["RESULT", "add_inspector", "resolve_marks"]
 
 RESULT = "{ i64, i64, i64 }"
 """The type that an inspector returns: the first active work-item, the step and the end."""
+
+_UNKNOWN = constant(parse_type(RESULT), "zeroinitializer")
 
 
 def add_inspector(part: Function, name: str) -> bool:
@@ -43,15 +47,16 @@ def add_inspector(part: Function, name: str) -> bool:
         builder.emit("store i64 0, ptr ?", slot)
     allocations = {each for each in inspector.entry.instructions if each.opcode == "alloca"}
     in_loops = {block for loop in ControlFlow(inspector).loops for block in loop.blocks}
-    for block in [*inspector.blocks]:
-        _inspect(block, slots, allocations, block in in_loops)
-    reached = {*postorder([inspector.entry], {block: block.successors for block in inspector.blocks})}
+    noted = [_inspect(block, slots, allocations, block in in_loops) for block in [*inspector.blocks]]
+    edges = {block: block.successors for block in inspector.blocks}
+    behind = postorder([block for block in noted if block is not None], edges)
+    if not any(block.terminator.opcode == "ret" and block.terminator.operands[0] is not _UNKNOWN for block in behind):
+        return False
+    reached = {*postorder([inspector.entry], edges)}
     for block in [block for block in inspector.blocks if block not in reached]:
         for each in reversed([*block.instructions]):
             each.erase()
         inspector.blocks.remove(block)
-    if not any(each.opcode == "store" and each.operands[-1] is slots[1] for each in [*inspector.instructions()][6:]):
-        return False
     module.functions[name] = inspector
     return True
 
@@ -67,18 +72,21 @@ def resolve_marks(part: Function) -> None:
             each.erase()
 
 
-def _inspect(block: Block, slots: list[Instruction], allocations: set[Instruction], is_in_loop: bool) -> None:
-    """Let a block end where it has an effect, or at the end of the part, and note the active items that it finds."""
+def _inspect(block: Block, slots: list[Instruction], allocations: set[Instruction], is_in_loop: bool) -> Block | None:
+    """Let a block end where it has an effect, or at the end of the part, and note the active items that it finds.
+
+    Returns the block that notes them.
+    """
     for each in [*block.instructions]:
         if each.callee == ITEMS and not is_in_loop:
-            _note(each, slots)
-            return
+            return _note(each, slots)
         if each.opcode == "ret" and not is_in_loop:
             _return(each, slots)
-            return
+            break
         if is_in_loop or not _is_effectless(each, allocations):
             _return(each, [])
-            return
+            break
+    return None
 
 
 def _is_effectless(each: Instruction, allocations: set[Instruction]) -> bool:
@@ -92,7 +100,7 @@ def _is_effectless(each: Instruction, allocations: set[Instruction]) -> bool:
     return is_pure(each) or each.opcode == "br" or each in allocations
 
 
-def _note(mark: Instruction, slots: list[Instruction]) -> None:
+def _note(mark: Instruction, slots: list[Instruction]) -> Block:
     """Keep the active items, unless some have been found, and go on as a work-item that is not active."""
     block = mark.block
     assert block is not None
@@ -110,7 +118,8 @@ def _note(mark: Instruction, slots: list[Instruction]) -> None:
     for slot, value in zip(slots, arguments, strict=True):
         builder.emit("store i64 ?, ptr ?", value, slot)
     builder.emit("br label ?", inactive)
-    Builder(other).emit(f"ret {RESULT} zeroinitializer")
+    Builder(other).emit(f"ret {RESULT} ?", _UNKNOWN)
+    return kept
 
 
 def _return(at: Instruction, slots: list[Instruction]) -> None:
@@ -125,7 +134,7 @@ def _return(at: Instruction, slots: list[Instruction]) -> None:
             made = builder.emit(f"insertvalue {RESULT} ?, i64 ?, {number}", made, found)
         builder.emit(f"ret {RESULT} ?", made)
     else:
-        builder.emit(f"ret {RESULT} zeroinitializer")
+        builder.emit(f"ret {RESULT} ?", _UNKNOWN)
     _erase_from(at)
 
 
