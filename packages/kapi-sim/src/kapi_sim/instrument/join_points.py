@@ -26,6 +26,9 @@ _OF_ONE_TYPE = ("int", "float", "bool", "complex", "len", "range")
 _CONVERTERS = "_kapi_to_"
 """The prefix of names that stand for types of numbers."""
 
+_VALUE = "_kapi_joined"
+"""The variable of a value that is checked."""
+
 _RESULT = "what the function returns"
 _indices = itertools.count()  # of all functions: one kernel may run several
 
@@ -34,9 +37,10 @@ class JoinPoints(ast.NodeTransformer):
     """The join points of a function.
 
     - `tree`: the function, as its author wrote it.
+    - `constants`: names from outside it that are Python integers.
     """
 
-    def __init__(self, tree: ast.FunctionDef) -> None:
+    def __init__(self, tree: ast.FunctionDef, constants: Iterable[str]) -> None:
         nodes = _own_nodes(tree)
         self._choices = {id(each) for each in nodes if _may_join(each)} - set(_conditions(nodes))
         values: dict[str, list[ast.expr | None]] = defaultdict(list)  # None is a value that is not known
@@ -45,7 +49,8 @@ class JoinPoints(ast.NodeTransformer):
                 values[argument.arg].append(None)
         for target, value in itertools.chain.from_iterable(map(_assignments, nodes)):
             values[target].append(value)
-        self._integers = set(values)  # variables that are Python integers on all paths
+        values.update((name, [ast.Constant(1)]) for name in constants)
+        self._integers = set(values)  # names that are Python integers on all paths
         while others := {name for name in self._integers if {*map(self._kind, values[name])} != {"integer"}}:
             self._integers -= others
         self._joined: set[str] = set()
@@ -101,10 +106,15 @@ class JoinPoints(ast.NodeTransformer):
         return self._has_checks
 
     def _check(self, node: ast.expr, name: str, *use: ast.expr, index: str = "", is_weak: bool = False) -> ast.expr:
-        """A call that checks the value of `node`, and returns it."""
+        """The value of `node`, checked by a call unless its class is the one that came before."""
         self._has_checks = True
         number = ast.Constant(index or next(_indices))
-        checked: ast.expr = _at(node, ast.Call(_name(self._checker), [number, ast.Constant(name), node, *use], []))
+        value = node if isinstance(node, ast.Name) else _name(_VALUE)
+        first = node if value is node else ast.NamedExpr(ast.Name(_VALUE, ast.Store()), node)
+        kind = ast.Subscript(ast.Attribute(_name(self._checker), "kinds", ast.Load()), number, ast.Load())
+        is_known = ast.Compare(ast.Attribute(first, "__class__", ast.Load()), [ast.Is()], [kind])
+        call = ast.Call(_name(self._checker), [number, ast.Constant(name), value, *use], [])
+        checked: ast.expr = _at(node, ast.IfExp(is_known, value, call))
         self._weak_part[checked] = name if is_weak else ""
         return checked
 

@@ -42,11 +42,15 @@ class _Join:
 
 
 class MixedTypeChecker:
-    """Notes join points to which numbers of different types come in one launch; a call returns the value."""
+    """Notes join points to which numbers of different types come in one launch; a call returns the value.
 
-    __slots__ = ("_functions", "_joins", "_noted")
+    - `kinds`: of each join point, the class whose values need no call.
+    """
+
+    __slots__ = ("_functions", "_joins", "_noted", "kinds")
 
     def __init__(self, noted: set[str] | None = None) -> None:
+        self.kinds: defaultdict[Any, type[Any] | None] = defaultdict(lambda: None)
         self._joins: defaultdict[Any, _Join] = defaultdict(_Join)
         self._functions: dict[Any, MixedTypeChecker] = {}
         self._noted = set() if noted is None else noted
@@ -64,13 +68,14 @@ class MixedTypeChecker:
         `use` is empty where it is read, "operation" where an operation with the variable gives it, and else the array
         that it is stored to, which may have a wider type of floats.
         """
-        join = self._joins[index]
-        if join.kind is value.__class__ and not join.has_none:
+        join, kind = self._joins[index], value.__class__
+        if kind in _PYTHON and (kind, value) in join.numbers:
             return value
         if use.__class__ is str:
             self._check(join, name, value, use and f"an operation with {name}")
         elif _is_rounded(value, getattr(use, "dtype", None)):
             self._check(join, name, value, name)
+        self.kinds[index] = join.kind
         return value
 
     def _check(self, join: _Join, name: str, value: Any, use: str) -> None:
@@ -85,10 +90,9 @@ class MixedTypeChecker:
         elif value is None:
             join.has_none = not use
         elif kind in _PYTHON:
-            if (kind, value) not in join.numbers:
-                if len(join.numbers) < _MAX_NUMBERS:
-                    join.numbers.add((kind, value))
-                self._compare(name, value, join.kind, use)
+            if len(join.numbers) < _MAX_NUMBERS:
+                join.numbers.add((kind, value))
+            self._compare(name, value, join.kind, use)
         elif join.kind is None and kind is not bool:
             join.kind = kind
             for _, number in join.numbers:

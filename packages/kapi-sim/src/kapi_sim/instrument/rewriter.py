@@ -87,7 +87,8 @@ class Rewriter(BarrierRewriter):
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
             (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
-        joins = JoinPoints(tree) if self._is_checked and self._callees.dialect.is_strict else None
+        is_joined = self._is_checked and self._callees.dialect.is_strict
+        joins = JoinPoints(tree, self._integers_outside(tree)) if is_joined else None
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if joins is not None and joins.instrument(tree, self._is_kernel):
             self.has_changed = True
@@ -98,6 +99,13 @@ class Rewriter(BarrierRewriter):
             mark_lines(tree, self._function.__code__.co_filename)
         self._scopes.pop()
         return tree
+
+    def _integers_outside(self, tree: ast.FunctionDef) -> set[str]:
+        """The names of Python integers that a function takes from outside."""
+        found = {node.id: self._lookup(node) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        integers = {name: value for name, value in found.items() if type(value) is int}
+        self._callees.dependencies += [(self._function, (name,), value) for name, value in integers.items()]
+        return set(integers)
 
     # Names: `math` and its functions, however imported.
 
