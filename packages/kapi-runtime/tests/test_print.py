@@ -49,6 +49,21 @@ def test_print_writes_what_the_simulator_writes(capfd, options):
     assert "100% of, 1, 7, True, True, -4" in expected
 
 
+def say_instructions(item, a):
+    print("noinline addrspacecast ptr addrspace(3) = frem float a, b", a[0])
+    print(' c"half" @llvm.is.constant(i64 %x) \\22, !0 = {}', a[0])
+
+
+@pytest.mark.parametrize("put", [np.copy, dpnp.asarray], ids=["numpy", "dpnp"])
+def test_texts_may_be_instructions_of_the_compiler(capfd, put):
+    """The compiler's passes over its text leave the kernel's texts as they are."""
+    kapi_runtime.call_kernel(kapi_runtime.kernel(say_instructions), kapi_runtime.Range(1), put(np.ones(1)))
+    assert lines(capfd) == [
+        ' c"half" @llvm.is.constant(i64 %x) \\22, !0 = {} 1.0',
+        "noinline addrspacecast ptr addrspace(3) = frem float a, b 1.0",
+    ]
+
+
 def say_floats(item, c):
     for i in range(c.shape[0]):
         print(i, c[i], -c[i])

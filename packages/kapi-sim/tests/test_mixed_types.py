@@ -112,6 +112,25 @@ def test_joins_of_mixed_types_are_reported(kernel, name):
     assert str(note).startswith(f"{name} is int32 on one path and int8 on another")
 
 
+START = 1
+
+
+def test_integers_from_outside_are_looked_at_anew_when_they_change(monkeypatch):
+    @kapi.kernel
+    def begun(item: kapi.Item, source, target):
+        i = item.get_id(0)
+        x = START
+        if i > 3:
+            x = 2
+        target[i] = source[i] * x
+
+    source = np.ones(8, np.int8)
+    assert not notes(begun, source, np.zeros(8))
+    monkeypatch.setitem(globals(), "START", np.int32(1))
+    (note,) = notes(begun, source, np.zeros(8))
+    assert str(note).startswith("an operation with variable `x` gives int32 on one path and int8 on another")
+
+
 @kapi.kernel
 def weak_then_strong(item: kapi.Item, source, other, target):
     i = item.get_id(0)

@@ -5,6 +5,7 @@ Importing it brings no LLVM: a module that is only read needs none.
 
 from __future__ import annotations
 
+import itertools
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,11 @@ __all__ = [
 unrolls = True
 
 _SPACE = re.compile(r" addrspace\(\d+\)")
+_NOT_INLINED = re.compile(r"^(define .*) noinline\b", re.MULTILINE)
+_TEXT = re.compile(r' (c"[^"]*")')  # a constant, such as what a kernel prints
 _QUERY = re.compile(r'^declare (i64 @"?kapi\.query\.)', re.MULTILINE)
 _INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
-_DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILINE)
+_DECISIONS = re.compile(r'!\{!"kapi\.decisions", !"(\w+)"\}')
 
 
 RELOCATION = {True: {"reloc": "pic", "codemodel": "small"}, False: {"reloc": "static", "codemodel": "large"}}
@@ -78,9 +81,12 @@ def prepare(sources: list[str]) -> list[str]:
 
 
 def _in_one_space(text: str) -> str:
+    constants = _TEXT.findall(text)
+    text = _TEXT.sub(" \0", text) if constants else text
     text = _SPACE.sub("", text.replace("addrspacecast ", "bitcast "))
     text = _QUERY.sub(r"declare range(i64 0, -9223372036854775808) \1", text)  # divisions of ids need no signs
-    return re.sub(r"\bnoinline\b", "", _with_remainders(text))
+    text = _with_remainders(_NOT_INLINED.sub(r"\1", text) if " noinline" in text else text)
+    return "".join(itertools.chain(*itertools.zip_longest(text.split("\0"), constants, fillvalue="")))
 
 
 def _with_remainders(text: str) -> str:

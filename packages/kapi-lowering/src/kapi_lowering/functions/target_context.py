@@ -52,6 +52,7 @@ class KernelTargetContext(BaseContext):
         self.axes_from_end: frozenset[int] = frozenset()
         self._private_memory: list[tuple[int, SourceLocation]] = []
         self._is_in_kernel = True
+        self._sizes: dict[ir.Type, int] = {}
 
     @contextmanager
     def compiling(self, target: Target, options: KernelOptions) -> Iterator[None]:
@@ -114,6 +115,12 @@ class KernelTargetContext(BaseContext):
     def target_data(self) -> Any:
         """LLVM's sizes and alignments."""
         return self._codegen.target_data
+
+    def get_abi_sizeof(self, ty: ir.Type) -> int:
+        """The bytes of a type: LLVM, which reads a module for the answer, is asked once for each."""
+        if ty not in self._sizes:
+            self._sizes[ty] = super().get_abi_sizeof(ty)
+        return self._sizes[ty]
 
     def codegen(self) -> KernelCodegen:
         """The code generator."""

@@ -25,8 +25,10 @@ __all__ = [
 
 def declare(function: Function, head: str) -> None:
     """Declare a function in the module of another one, unless there is one of the name."""
-    declared = parse_function_head(function.module, head)
-    function.module.functions.setdefault(declared.name, declared)
+    functions, start = function.module.functions, head.index("@") + 1
+    if head[start : head.index("(", start)] not in functions:
+        declared = parse_function_head(function.module, head)
+        functions.setdefault(declared.name, declared)
 
 
 def clone_instruction(instruction: Instruction, values: MutableMapping[IRValue, IRValue]) -> Instruction:
