@@ -41,7 +41,8 @@ class Variable:
     @property
     def is_off(self) -> bool:
         """Whether the variable says no: `0`, `off`, `no` or `false` in any case."""
-        return self.text.lower() in _OFF
+        value = self.value
+        return value is not None and value.strip().lower() in _OFF
 
     @property
     def is_on(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import NumbaError, inferred_return_type, types
 from kapi_numba_offload.elements.statements import StatementLocation
-from kapi_numba_offload.run.fallback import Refusal, fall_back
+from kapi_numba_offload.run.fallback import Fallback, Refusal
 from kapi_numba_offload.run.options import options_of
 from kapi_sim.errors import DtypeError
 from kapi_types import DeviceArrayType, UsmArrayType
@@ -159,12 +159,13 @@ class HostWarning:
     """A warning that a function runs on the host, which raises if that is not wanted."""
 
     def __init__(self, dispatcher: Any, why: str) -> None:
-        self._location = StatementLocation.of_function(dispatcher.py_func)
-        self._refusal = Refusal("host-call", self._location.line, dispatcher.py_func.__name__, why)
+        location = StatementLocation.of_function(dispatcher.py_func)
+        refusal = Refusal("host-call", location.line, dispatcher.py_func.__name__, why)
+        self._fallback = Fallback(location, refusal, "Numba runs it on the host.")
         self._options = options_of(dispatcher.py_func)
 
     def __call__(self) -> None:
-        fall_back(self._location, self._refusal, self._options.may_fall_back, "Numba runs it on the host.")
+        self._fallback(self._options.may_fall_back)
 
 
 def warn_of_host(dispatcher: Any, why: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import combinations, starmap
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy import may_share_memory
 
 from kapi_numba_offload._numba_compat import (
     CPUDispatcher,
@@ -73,7 +74,7 @@ class _Calls:
         self._dispatcher = dispatcher
         self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
         self._warnings: dict[str, HostWarning] = {}
-        self._decided: BoundedCache[tuple[Any, ...], _InPlaceCall | HostWarning | CPUDispatcher] = BoundedCache()
+        self._decided: BoundedCache[tuple[Any, ...], _Decision] = BoundedCache()
         code = dispatcher.py_func.__code__
         is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         self._count = code.co_argcount if is_plain else -1
@@ -87,6 +88,10 @@ class _Calls:
                 return self._decide(args, keywords, key)
             if isinstance(found, _InPlaceCall):
                 return found(args)  # its arrays are aligned
+            if isinstance(found, SmallCalls):
+                if _share_memory(args):
+                    return self._decide(args, keywords, None)
+                found = found.dispatcher_for(args)
             if not (is_timed() or is_inside()):
                 if isinstance(found, HostWarning):
                     found()
@@ -126,8 +131,8 @@ class _Calls:
         ):
             dispatcher = small.dispatcher_for(values)
             if dispatcher is not None:
-                if not (found.strided or small.requires_disjoint):
-                    self._note(shapes, dispatcher)
+                if not found.strided:
+                    self._note(shapes, small if small.requires_disjoint and found.has_several else dispatcher)
                 return small(dispatcher, args, keywords)
             small = found.small = None
         if (
@@ -148,7 +153,7 @@ class _Calls:
             self._warnings[why] = HostWarning(self._dispatcher, why)
         self._warnings[why]()
 
-    def _note(self, shapes: tuple[Any, ...] | None, found: _InPlaceCall | HostWarning | CPUDispatcher) -> None:
+    def _note(self, shapes: tuple[Any, ...] | None, found: _Decision) -> None:
         if shapes is not None:
             self._decided[shapes] = found
 
@@ -264,6 +269,7 @@ class _InPlaceCall:
     """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it.
 
     - `arrays`, `strided`: the positions of its arrays, and of those that are not contiguous.
+    - `has_several`: whether it may have several arrays, which may share memory.
     - `may_be_apart`: whether arrays of these types may have elements that are not at multiples of their size.
     - `small`: its calls that are too small for kernels, if such are known.
     """
@@ -278,6 +284,7 @@ class _InPlaceCall:
         self._function = function
         self.arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
         self._tuples = [number for number, each in enumerate(arguments) if isinstance(each, types.BaseTuple)]
+        self.has_several = len(self.arrays) > 1 or bool(self._tuples)
         # The steps of an array that is aligned may be parts of an element; Numba's types do not tell what is aligned.
         self.strided = [number for number in self.arrays if arguments[number].layout == "A"]
         is_aligned = all(values[number].flags.aligned for number in self.arrays)
@@ -305,6 +312,10 @@ class _InPlaceCall:
                 args[number] = _view(args[number], seen)
             result = self._function(*args)
         return result if is_inside() else _given_back(result, seen)
+
+
+_Decision: TypeAlias = _InPlaceCall | SmallCalls | HostWarning | CPUDispatcher
+"""Who has a call, of those with its types and shapes; `SmallCalls` where its arrays share no memory."""
 
 
 def _by_dispatcher(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -376,7 +387,8 @@ def _is_regular(array: Any) -> bool:
 
 def _share_memory(values: tuple[Any, ...]) -> bool:
     """Whether two of the arrays among arguments may share memory."""
-    return any(itertools.starmap(np.may_share_memory, itertools.combinations(host_arrays(values), 2)))
+    arrays = list(host_arrays(values))
+    return any(starmap(may_share_memory, combinations(arrays, 2)))
 
 
 def _overlaps_itself(array: Any) -> bool:

@@ -51,8 +51,14 @@ from kapi_types import DeviceArrayType
 
 __all__ = ["OffloadedFunction", "holds_usm", "is_inside"]
 
-_state = threading.local()
-"""Whether the thread is inside of a call of an offloaded function, as `is_inside`."""
+
+class _State(threading.local):
+    """Whether the thread is inside of a call of an offloaded function."""
+
+    is_inside = False
+
+
+_state = _State()
 
 
 class OffloadedFunction(OffloadedParts):
@@ -383,7 +389,7 @@ def _compiled(
 
 def is_inside() -> bool:
     """Whether this thread runs an offloaded function."""
-    return bool(getattr(_state, "is_inside", False))
+    return _state.is_inside
 
 
 def queue_among(*args: Any) -> Any:

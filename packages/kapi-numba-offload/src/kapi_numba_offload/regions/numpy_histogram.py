@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,13 @@ import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.elements.statements import StatementLocation
-from kapi_numba_offload.elements.work_distribution import POSITION_LINES, ROWS_PER_UNIT, distribute, distribute_rows
+from kapi_numba_offload.elements.work_distribution import (
+    POSITION_LINES,
+    ROWS_PER_UNIT,
+    WorkDistribution,
+    distribute,
+    distribute_rows,
+)
 from kapi_numba_offload.libraries.arrays import (
     allocate,
     device_facts,
@@ -28,6 +35,8 @@ __all__ = ["histogram"]
 
 _DTYPES = frozenset("int8 int16 int32 int64 uint8 uint16 uint32 float32 float64".split())
 _MOST_BINS = 2**17  # 1 MiB of counts, and a bin's number is exact in float32
+_FEWEST = 32_768  # elements of a work-item: the counts of several take another launch to add
+_MANY = 2**18  # elements in which NumPy finds an extremum in less time than a launch takes
 _BLOCK = 64  # elements whose bins are computed before they are counted
 _COUNT = np.dtype(np.int64)
 _PARAMETERS = ("a", "bins", "range", "density", "weights")
@@ -73,6 +82,45 @@ def _are_limits(value: Any) -> bool:
     )
 
 
+class _Types(NamedTuple):
+    """The dtypes of NumPy's steps for elements and ends of some types.
+
+    - `low`, `high`: that in which an element is compared with each end.
+    - `edge`, `difference`, `quotient`: those of the edges, of distances from the first one, and of parts of all.
+    - `unit`: the largest relative error of an operation among them.
+    """
+
+    low: np.dtype[Any]
+    high: np.dtype[Any]
+    edge: np.dtype[Any]
+    difference: np.dtype[Any]
+    quotient: np.dtype[Any]
+    unit: float
+
+
+@lru_cache(maxsize=256)
+def _types(dtype: np.dtype[Any], first: type[Any], last: type[Any]) -> _Types:
+    """The types of the steps for elements of a dtype, and ends of these types, which are NumPy's or Python's."""
+    ends = first(0), last(1)
+    edge = np.histogram_bin_edges(np.zeros(0, dtype), 1, ends).dtype
+    sample = np.ones(1, edge) - (float(ends[0]) if first is int else ends[0])
+    distance = _distance(*ends)
+    quotient = (sample / distance).dtype
+    is_integer = dtype.kind in "iu"
+    low, high = (
+        np.dtype(np.int64) if is_integer and _is_integer(each) else np.result_type(np.ones(1, dtype), each)
+        for each in ends
+    )
+    used = [sample.dtype, edge, quotient, *(np.asarray(each).dtype for each in (*ends, distance))]
+    unit = max(float(np.finfo(each).eps) for each in used if each.kind == "f")
+    return _Types(low, high, edge, sample.dtype, quotient, unit)
+
+
+def _distance(first: Any, last: Any) -> Any:
+    """The distance of the ends, as NumPy has it."""
+    return np.uint64(int(last) - int(first)) if _is_integer(first) and _is_integer(last) else last - first
+
+
 def _histogram(location: StatementLocation, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
     own = library(array)
     flat = array
@@ -83,55 +131,50 @@ def _histogram(location: StatementLocation, array: Any, bins: int, limits: Any) 
     first, last = limits if limits is not None else (ends[0], ends[1]) if ends.size else (0, 1)
     if first == last:
         first, last = first - 0.5, last + 0.5
-    # NumPy's own types of each step, found as it finds them.
-    distance = np.uint64(int(last) - int(first)) if all(map(_is_integer, (first, last))) else last - first
-    sample = np.ones(1, edges.dtype) - (float(first) if type(first) is int else first)
-    quotient = (sample / distance).dtype
+    distance, types = _distance(first, last), _types(flat.dtype, type(first), type(last))
     if not (np.isfinite(edges).all() and np.isfinite(distance) and distance > 0):
         return None
-    integers = flat.dtype.kind in "iu"
-    low, high = (
-        np.dtype(np.int64) if integers and _is_integer(each) else np.result_type(np.ones(1, flat.dtype), each)
-        for each in (first, last)
-    )
     numbers = [
-        *(np.asarray(each).astype(dtype)[()] for each, dtype in zip((first, last), (low, high), strict=True)),
-        np.asarray(first).astype(sample.dtype)[()],
-        np.asarray(distance).astype(quotient)[()],
-        *_products(first, last, distance, bins, sample.dtype, edges.dtype, quotient),
+        types.low.type(first),
+        types.high.type(last),
+        types.difference.type(first),
+        types.quotient.type(distance),
+        *_products(first, last, distance, bins, types),
     ]
-    kernel = _counting(low, high, edges.dtype, sample.dtype, quotient, str(location))
+    kernel = _counting(types, str(location))
     queue, kind = queue_of(array), kind_of(array)
     on_device = own.from_host(edges, queue, kind)
     facts = device_facts(queue)
-    shares = distribute_rows(max(1, flat.size), facts, max(1, min(ROWS_PER_UNIT, flat.size // (bins * facts.units))))
-    pitch = pitch_of(bins, _COUNT)
-    rows = allocate((shares.rows * pitch,), _COUNT, "device", queue)
+    most = min(ROWS_PER_UNIT, flat.size // (bins * facts.units), flat.size // _FEWEST // facts.units)
+    shares = distribute_rows(max(1, flat.size), facts, most) if most else WorkDistribution(1, 1, flat.size)
+    is_one = shares.rows == 1
+    pitch = bins if is_one else pitch_of(bins, _COUNT)
+    rows = allocate((shares.rows * pitch,), _COUNT, kind if is_one else "device", queue)
     launch(kernel, shares.single_items, [rows, pitch, flat, flat.size, shares.steps, on_device, bins, *numbers])
+    if is_one:
+        return rows, on_device
     counts = allocate((bins,), _COUNT, kind, queue)
     adding = adding_kernel("sum", _COUNT, 1, str(location), is_new=True)
     launch(adding, space_of((bins,)), [counts, rows, shares.rows, pitch])
     return counts, on_device
 
 
-def _products(
-    first: Any, last: Any, distance: Any, bins: int, difference: np.dtype[Any], *dtypes: np.dtype[Any]
-) -> list[Any]:
+def _products(first: Any, last: Any, distance: Any, bins: int, types: _Types) -> list[Any]:
     """Bins for each unit of distance, how near to an edge a product says nothing, from both sides, and the bins' end.
 
     A product, NumPy's quotient and its edges differ from the real numbers by a few units of their dtypes, of values
     that are as large as the ends.
     """
-    given = [np.asarray(each).dtype for each in (first, last, distance)]
-    unit = max(float(np.finfo(each).eps) for each in (difference, *dtypes, *given) if each.kind == "f")
-    near = min(1.0, 16 * unit * bins * (1 + max(abs(float(first)), abs(float(last))) / float(distance)))
+    near = min(1.0, 16 * types.unit * bins * (1 + max(abs(float(first)), abs(float(last))) / float(distance)))
     with np.errstate(all="ignore"):
-        return [difference.type(each) for each in (bins / float(distance), near, 1 - near, bins)]
+        return [types.difference.type(each) for each in (bins / float(distance), near, 1 - near, bins)]
 
 
 def _extrema(location: StatementLocation, flat: Any) -> np.ndarray[Any, Any]:
     """The least and the greatest element of an array that has some; nan if it has one."""
     dtype, queue = flat.dtype, queue_of(flat)
+    if library(flat).is_host and flat.size < _MANY:
+        return np.array([flat.min(), flat.max()])
     low, high = COMBINATIONS["min"], COMBINATIONS["max"]
     lines = (
         "low = lowest",
@@ -155,18 +198,13 @@ def _extrema(location: StatementLocation, flat: Any) -> np.ndarray[Any, Any]:
     return np.array([host_copy(lows).min(), host_copy(highs).max()])
 
 
-def _counting(
-    low: np.dtype[Any],
-    high: np.dtype[Any],
-    edge: np.dtype[Any],
-    difference: np.dtype[Any],
-    quotient: np.dtype[Any],
-    location: str,
-) -> kapi_runtime.Kernel:
+@lru_cache(maxsize=256)
+def _counting(types: _Types, location: str) -> kapi_runtime.Kernel:
     """The kernel that counts: by a product where it is far from all edges, else in NumPy's steps and their order.
 
     NumPy's are a quotient, and two comparisons with the edges. The products are what the driver makes vectors of.
     """
+    low, high, edge, difference, quotient, _ = types
     lines = (
         "row = item.get_global_id(0)",
         "base = row * pitch",

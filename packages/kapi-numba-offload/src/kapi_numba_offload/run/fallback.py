@@ -8,7 +8,7 @@ from typing import Any
 from kapi_numba_offload.run.source_warnings import in_authors_file, warn_at
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
-__all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
+__all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "Fallback", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
 
 
 class OffloadFallbackWarning(KapiWarning):
@@ -139,27 +139,49 @@ def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPI
 
     Raises `KernelCompilationError` if it may not.
     """
-    reason = REASONS[refusal.reason]
-    detail = f"\n  {refusal.detail}" if refusal.detail else ""
-    filename, line = in_authors_file(location.filename, refusal.line)
-    text = f"{filename}:{line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; {reason.cure}{detail}"
-    if not allowed:
-        raise KernelCompilationError(
-            f"function {location.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
-            code="offload-falls-back",
+    return Fallback(location, refusal, how)(allowed)
+
+
+class Fallback:
+    """The warning of something that runs on the host, or the error where that is not wanted.
+
+    Parameters
+    ----------
+    location : object
+        The statement.
+    refusal : Refusal
+        Why it is no kernel.
+    how : str
+        How it runs on the host.
+    """
+
+    def __init__(self, location: Any, refusal: Refusal, how: str) -> None:
+        reason = REASONS[refusal.reason]
+        detail = f"\n  {refusal.detail}" if refusal.detail else ""
+        self._function = location.function
+        self._filename, self._line = filename, line = in_authors_file(location.filename, refusal.line)
+        self.text = (
+            f"{filename}:{line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; {reason.cure}{detail}"
         )
-    if _is_first(location, refusal):
-        warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), filename, line)
-    return text
+        self._warning = f"{self.text}\n  {how}"
+        parts = {
+            "line": (refusal.line,), "cause": (refusal.cause,), "variable": (refusal.variable,), "function": (),
+        }  # fmt: skip
+        cause = refusal.reason, *parts[reason.once_for]
+        self._refused = refusal.line
+        self._cause = location.filename, location.function, location.first_line, *cause
+
+    def __call__(self, allowed: bool) -> str:
+        """Warn, or raise `KernelCompilationError` if that is not `allowed`; what was said."""
+        if not allowed:
+            raise KernelCompilationError(
+                f"function {self._function} must be offloaded as a whole, since fallback is off, got\n  {self.text}",
+                code="offload-falls-back",
+            )
+        if _warned.setdefault(self._cause, self._refused) == self._refused:
+            warn_at(OffloadFallbackWarning(self._warning), self._filename, self._line)
+        return self.text
 
 
 _warned: dict[tuple[Any, ...], int] = {}
 """For each function and cause the line that is warned of."""
-
-
-def _is_first(location: Any, refusal: Refusal) -> bool:
-    """Whether no other line of the function was warned of for the same cause."""
-    parts = {"line": (refusal.line,), "cause": (refusal.cause,), "variable": (refusal.variable,), "function": ()}
-    cause = refusal.reason, *parts[REASONS[refusal.reason].once_for]
-    key = location.filename, location.function, location.first_line, *cause
-    return _warned.setdefault(key, refusal.line) == refusal.line

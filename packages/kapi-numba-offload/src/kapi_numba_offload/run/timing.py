@@ -16,8 +16,6 @@ from kapi_types.usm.queue_waits import finish
 
 __all__ = ["PartWork", "is_timed", "outcome_of", "timed", "timing"]
 
-_state = threading.local()
-
 
 class PartWork(NamedTuple):
     """The work of a part in all of its runs.
@@ -28,6 +26,15 @@ class PartWork(NamedTuple):
     runs: int = 0
     seconds: float = 0.0
     moved: int = 0
+
+
+class _State(threading.local):
+    """The work of parts by their identities, None where no times are taken."""
+
+    times: dict[int, PartWork] | None = None
+
+
+_state = _State()
 
 
 def outcome_of(part: Any) -> tuple[str, str, int]:
@@ -57,12 +64,12 @@ def timing() -> Iterator[dict[int, PartWork]]:
     try:
         yield times
     finally:
-        del _state.times
+        _state.times = None
 
 
 def is_timed() -> bool:
     """Whether the times of what this thread runs are taken."""
-    return hasattr(_state, "times")
+    return _state.times is not None
 
 
 def timed(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +77,7 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(part: Any, *args: Any, **keywords: Any) -> Any:
-        times: dict[int, PartWork] | None = getattr(_state, "times", None)
+        times = _state.times
         if times is None:
             return method(part, *args, **keywords)
         _wait(args)  # for what came before
