@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
@@ -31,6 +31,7 @@ __all__ = [
     "is_same_view",
     "kind_of",
     "library",
+    "have_disjoint_spans",
     "like",
     "may_overlap",
     "may_share_memory",
@@ -123,6 +124,17 @@ def may_overlap(first: Any, second: Any) -> bool:
 def may_share_memory(first: Any, second: Any) -> bool:
     """Whether two arrays share memory, as the same view or otherwise."""
     return is_same_view(first, second) or may_overlap(first, second)
+
+
+def have_disjoint_spans(positions: Collection[int], values: Sequence[Any]) -> bool:
+    """Whether the device arrays at these positions have no byte in the reach of another one; a quick answer."""
+    reaches = [(position, own.byte_bounds(each)) for position, each in enumerate(values)
+               if (own := library_of(each)) is not None]  # fmt: skip
+    return not any(
+        low < other_high and other_low < high
+        for one, (low, high) in reaches if one in positions
+        for other, (other_low, other_high) in reaches if other != one
+    )  # fmt: skip
 
 
 def any_share_memory(values: Iterable[Any]) -> bool:

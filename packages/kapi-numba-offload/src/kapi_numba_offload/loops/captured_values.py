@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,28 +72,33 @@ def loop_values(values: Sequence[Any], *, are_strong: bool) -> list[Any]:
 
 
 class Described(NamedTuple):
-    """The values of a loop over NumPy arrays in the context of the CPU.
+    """The values of a loop over arrays of one queue.
 
     Attributes
     ----------
     key : tuple
-        All of them that a launch depends on but for addresses: types, shapes, strides and bounds.
-    library : ArrayLibrary
+        All of them that a launch depends on but for addresses: types, shapes, strides, queue and bounds.
+    queue : object
         That of the arrays.
     captured, initial : list
         The values, as `loop_values` gives them.
     """
 
     key: tuple[Any, ...]
-    library: ArrayLibrary
+    queue: Any
     captured: list[Any]
     initial: list[Any]
 
 
 def described(
-    bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], *, are_strong: bool, asks_numbers: bool
+    bounds: Sequence[int],
+    captured: Sequence[Any],
+    initial: Sequence[Any],
+    *,
+    are_strong: bool,
+    asked: Collection[int],
 ) -> Described | None:
-    """The values of a loop with what its launch depends on; None for other values than arrays of the host and numbers.
+    """The values of a loop with what its launch depends on; None for others than numbers and arrays of one queue.
 
     Parameters
     ----------
@@ -101,27 +106,34 @@ def described(
         As a loop is given them.
     are_strong : bool
         Whether Python's numbers are NumPy's of 64 bits.
-    asks_numbers : bool
-        Whether a launch may depend on the values of integers, and not on their signs alone.
+    asked : collection of int
+        Positions of captured integers whose values a launch may depend on, and not on their signs alone.
     """
     key: list[Any] = []
     values: list[Any] = []
     library: ArrayLibrary | None = None
-    for each in captured:
+    queue: Any = None
+    for position, each in enumerate(captured):
         kind = each.__class__
         own = library_of(each)
         if own is not None:
-            if not (own.is_host and each.ndim):
+            shape = each.shape
+            if not shape:
                 return None
-            library = own
-            key.append((each.dtype, each.shape, each.strides))
+            if library is None:
+                library, queue = own, own.queue_of(each)
+            elif own is not library or not own.is_on(each, queue):
+                return None
+            key.append((shape, own.layout_key(each)))
         elif kind is int or isinstance(each, np.integer):
-            key.append((kind, each if asks_numbers else each >= 0))
+            key.append((kind, each) if position in asked else (kind, None, each >= 0))
         elif kind in _STRONG or isinstance(each, np.generic):
             key.append(kind)
         else:
             return None
         values.append(_STRONG[kind](each) if are_strong and kind in _STRONG else each)
+    if library is None:
+        return None
     numbers = []
     for each in initial:
         kind = each.__class__
@@ -133,7 +145,8 @@ def described(
         if each.__class__ is not int:  # a number that equals one may be none that `range` takes
             return None
         key.append(each)
-    return None if library is None else Described(tuple(key), library, values, numbers)
+    key.append(queue)
+    return Described(tuple(key), queue, values, numbers)
 
 
 def specialization_key(value: Any) -> Any:

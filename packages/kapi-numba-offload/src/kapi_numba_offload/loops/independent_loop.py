@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, queue_of
+from kapi_numba_offload.libraries.arrays import device_facts, have_disjoint_spans, is_device_array, queue_of
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES, has_same_types
 from kapi_numba_offload.loops.lifted_loop import stores_are_disjoint
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.python_numbers import element
 from kapi_numba_offload.run.simulation import is_simulating
 
@@ -86,6 +87,12 @@ class IndependentLoop(ParallelLoop):
         self.teller: Any = None
         self._scattered, self._of_truth = scattered, of_truth
         self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
+        names = self.syntax.captured
+        self._asked = frozenset(
+            map(names.index, costs.names.union(*(each.co_names for each in indices)).intersection(names))
+        )
+        self._store_positions = frozenset(map(names.index, stored.intersection(names)))
+        self._suited: BoundedCache[tuple[Any, ...], None] = BoundedCache(64)
 
     def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
         """Whether it is to be a kernel for these values: iterations are independent, and enough for the device.
@@ -93,11 +100,21 @@ class IndependentLoop(ParallelLoop):
         - `queue`, `bounds`, `captured`, `initial`: as for a call.
         """
         self.latest = None
-        numbers = list(map(element, captured)), list(map(element, initial))
-        why = self._unsuited(bounds, *numbers)
+        why = None
+        if not (self._suited and self._is_suited(bounds, captured, initial)):
+            why = self._unsuited(bounds, list(map(element, captured)), list(map(element, initial)))
+            if why is None and (values := self._described(bounds, captured, initial)) is not None:
+                self._suited[values.key] = None
         if self.teller is not None:
             self.teller.unsuited = why
         return why is None
+
+    def _is_suited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
+        """Whether values like these suited a kernel before, and no array that is stored to lies in another one."""
+        values = None if is_simulating() else self._described(bounds, captured, initial)
+        return (
+            values is not None and values.key in self._suited and have_disjoint_spans(self._store_positions, captured)
+        )
 
     def _unsuited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> Unsuited | None:
         """The reason for which it is no kernel for these values; None if it is one."""

@@ -112,6 +112,7 @@ class LoopBuilder:
     _cooperations: dict[tuple[Any, ...], Cooperation | Literal["alone"]] = field(default_factory=dict, init=False)
     _together: dict[tuple[Any, ...], BuiltLoop | Literal["alone"]] = field(default_factory=dict, init=False)
     _asked: tuple[str, ...] = field(default=(), init=False)
+    _asked_by_teams: frozenset[int] = field(default=frozenset(), init=False)
     _has_lengths_of_integers: bool = field(default=False, init=False)
     _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()), init=False)
 
@@ -146,6 +147,8 @@ class LoopBuilder:
             if plan is None:
                 with self._lock:
                     plan = self._cooperation(spans, captured)
+                    if isinstance(plan, Cooperation):
+                        self._asked_by_teams |= set(map(self.syntax.captured.index, plan.asked))
                     # By a key with the numbers that were asked for.
                     key = self._key(*given)
                     self._cooperations[key] = plan
@@ -170,10 +173,15 @@ class LoopBuilder:
                     self._made[self._key(*given)] = made
         return made
 
-    @property
-    def asks_numbers(self) -> bool:
-        """Whether a kernel is made for the values of integers, or they decide lengths of operands."""
-        return bool(self._asked) or self._has_lengths_of_integers
+    def asked_integers(self) -> frozenset[int]:
+        """Positions of the captured variables whose values, where they are integers, a launch may depend on.
+
+        A kernel is made for them, or they decide lengths of operands, or the work-groups that do iterations.
+        """
+        names = self.syntax.captured
+        if self._asked or self._has_lengths_of_integers:
+            return frozenset(range(len(names)))
+        return self._asked_by_teams
 
     def _cooperation(self, spans: Sequence[range], captured: Sequence[Any]) -> Cooperation | Literal["alone"]:
         """The loop as work-groups do it together, if they can."""

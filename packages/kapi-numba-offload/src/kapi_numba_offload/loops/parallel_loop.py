@@ -23,9 +23,7 @@ from kapi_numba_offload.elements.group_reduction import (
 from kapi_numba_offload.elements.reduction_operators import Accumulator, as_dtype, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
-    allocate,
     device_facts,
-    host_copy,
     is_device_array,
     is_numpy_array,
     is_same_view,
@@ -37,7 +35,7 @@ from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, d
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import Described, as_tuples, described, loop_values, only_read
 from kapi_numba_offload.loops.coarsening import may_coarsen
-from kapi_numba_offload.loops.cooperation.schedule import Cooperation, Team, group_range
+from kapi_numba_offload.loops.cooperation.schedule import ALONE, Cooperation, Team, group_range
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -57,6 +55,33 @@ from kapi_sim.errors import KapiError, OperandError
 __all__ = ["ParallelLoop"]
 
 
+class _Combining(NamedTuple):
+    """The launch that makes one value of the partial results of a reduction, where the host does not reach them.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    space : Range or NdRange
+        Its index space.
+    rest : sequence
+        Its arguments after the result and the partial results.
+    make : callable
+        Makes the result on a queue.
+    """
+
+    kernel: kapi_runtime.Kernel
+    space: Any
+    rest: Sequence[Any]
+    make: Callable[[Any], Any]
+
+    def combined(self, partial: Any, queue: Any) -> Any:
+        """Launch it."""
+        result = self.make(queue)
+        launch(self.kernel, self.space, [result, partial, *self.rest])
+        return result.reshape(1)
+
+
 class _Resolved(NamedTuple):
     """A launch but for its arrays and numbers.
 
@@ -68,8 +93,10 @@ class _Resolved(NamedTuple):
         Its index space.
     rest : sequence of int
         Its last arguments: starts and steps of the axes, and how the iterations are shared out.
-    items : int
-        Work-items that leave results of reductions.
+    make_partials : sequence of callable
+        Each makes the partial results of a reduction on a queue, one of each work-item.
+    combining : sequence
+        The launches that combine them; empty where the host does.
     record : KernelLaunch
         The launch, for reports.
     """
@@ -77,7 +104,8 @@ class _Resolved(NamedTuple):
     made: BuiltLoop
     space: Any
     rest: Sequence[int]
-    items: int
+    make_partials: Sequence[Callable[[Any], Any]]
+    combining: Sequence[_Combining]
     record: KernelLaunch
 
 
@@ -112,6 +140,7 @@ class ParallelLoop:
             syntax = replace(syntax, captured=[*syntax.captured, SEED])
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
+        self._asked: frozenset[int] = frozenset()  # positions of integers that decide on more than the launch
         self._launches: BoundedCache[tuple[Any, ...], _Resolved] = BoundedCache(64)
         has_asserts = asserts(syntax.body, names)
 
@@ -156,15 +185,19 @@ class ParallelLoop:
         may_copy = (coarsens or not (facts.is_cpu or self.syntax.reductions)) and not self._checks
         small = small_arrays(captured, self._stored, extents, facts) if may_copy and self._stored else ()
         cooperates, team = None, None
+        is_shared = False  # memory of arrays, so that another launch is made than where it is not
         if not (small or self._checks or facts.is_cpu):
 
             def cooperates(plan: Cooperation) -> Team:
-                nonlocal team
+                nonlocal team, is_shared
                 team = plan.team(bounds, extents, captured, queue)
+                if team.size and plan.shares_memory(captured):
+                    team, is_shared = ALONE, True
                 return team
 
         made = refusal or self._builder.prepared(spans, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
+            is_shared = True
             made = self._builder.prepared(spans, captured, initial, coarsens)
         if isinstance(made, BuiltLoop) and all(extents) and self._needs_checks(made, captured):
             made = self._checking_builder().prepared(spans, captured, initial, False)
@@ -185,23 +218,26 @@ class ParallelLoop:
             return self._run_in_groups(made, queue, facts, extents, _steps(bounds), captured)
         rows = self._rows(made, captured, extents, queue)
         resolved = self._resolved(made, queue, bounds, extents, team, rows)
-        if rows is None and not made.has_checks:
+        if rows is None and not made.has_checks and not is_shared:
             self._remember(bounds, given, initial, resolved)
         return self._launched(resolved, queue, captured, initial, rows)
 
     def _remembered(
         self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]
     ) -> tuple[_Resolved, Any, list[Any], list[Any]] | None:
-        """The launch of an earlier call over NumPy arrays like these, and its arguments; None where there is none."""
+        """The launch of an earlier call over arrays like these, its queue and arguments; None where there is none."""
         if not self._launches or is_simulating():
             return None
         described = self._described(bounds, captured, initial)
         resolved = None if described is None else self._launches.get(described.key)
         if described is None or resolved is None:
             return None
-        if resolved.made.disjoint and self._shared(resolved.made, described.captured) is not None:
+        made = resolved.made
+        if made.disjoint and self._shared(made, described.captured) is not None:
             return None
-        return resolved, described.library.queue_of(None), described.captured, described.initial
+        if made.cooperation is not None and made.cooperation.shares_memory(described.captured):
+            return None
+        return resolved, described.queue, described.captured, described.initial
 
     def _remember(
         self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], resolved: _Resolved
@@ -212,9 +248,8 @@ class ParallelLoop:
             self._launches[described.key] = resolved
 
     def _described(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Described | None:
-        return described(
-            bounds, captured, initial, are_strong=self._numba_types, asks_numbers=self._builder.asks_numbers
-        )
+        asked = self._asked | self._builder.asked_integers()
+        return described(bounds, captured, initial, are_strong=self._numba_types, asked=asked)
 
     def _run_in_groups(
         self,
@@ -257,7 +292,14 @@ class ParallelLoop:
             rest += [*extents[1:], count, shares.steps]
         moved = (items if facts.has_host_memory else 1) * sum(dtype.itemsize for dtype in made.dtypes)
         arrays = [((items,), dtype, "device") for dtype in made.dtypes] + (rows.allocations if rows else [])
-        return _Resolved(made, space, rest, items, KernelLaunch(made.kernel, space, queue, arrays, moved))
+        own = library_of_queue(queue)
+        make_partials = [own.allocator((items,), dtype, "device") for dtype in made.dtypes]
+        combining = [] if facts.has_host_memory else [
+            self._combining(operation, dtype, items, queue)
+            for operation, dtype in zip(self.syntax.reductions.values(), made.dtypes, strict=True)
+        ]  # fmt: skip
+        record = KernelLaunch(made.kernel, space, queue, arrays, moved)
+        return _Resolved(made, space, rest, make_partials, combining, record)
 
     def _launched(
         self,
@@ -269,7 +311,7 @@ class ParallelLoop:
     ) -> Any:
         """Launch, and combine what work-items found with the initial values of reductions."""
         made = resolved.made
-        partials = [allocate((resolved.items,), dtype, "device", queue) for dtype in made.dtypes]
+        partials = [make(queue) for make in resolved.make_partials]
         private = rows.arguments if rows else ()
         args = [*partials, *made.identities, *private, *captured, *resolved.rest]
         try:
@@ -287,21 +329,21 @@ class ParallelLoop:
         if own.is_host:
             results = own.host_views(queue, partials)
         else:
-            results = [host_copy(self._combined(*each, queue)) for each in zip(operations, partials, strict=True)]
+            if resolved.combining:
+                partials = [
+                    each.combined(partial, queue) for each, partial in zip(resolved.combining, partials, strict=True)
+                ]
+            results = [*map(own.host_copy, partials)]
         return _results(combine(operations, initial, results), made.weak)
 
-    def _combined(self, operation: str, partial: Any, queue: Any) -> Any:
-        """The results that are copied to the host: all partial ones where it reaches them, else their one value."""
-        facts = device_facts(queue)
-        if facts.has_host_memory:
-            return partial
-        accumulator, count = Accumulator(operation, partial.dtype), partial.size
+    def _combining(self, operation: str, dtype: np.dtype[Any], count: int, queue: Any) -> _Combining:
+        """The launch that combines so many partial results."""
+        facts, accumulator = device_facts(queue), Accumulator(operation, dtype)
         by_items = combines_by_items(count, facts)
         kernel = combining_kernel(accumulator, 0, by_items, "combine", str(self.location))
-        result = allocate((), partial.dtype, "device", queue)
-        rest = combining_arguments(accumulator, (), count, count, by_items=by_items)
-        launch(kernel, combining_space((), count, by_items=by_items), [result, partial, accumulator.identity, *rest])
-        return result.reshape(1)
+        rest = accumulator.identity, *combining_arguments(accumulator, (), count, count, by_items=by_items)
+        make = library_of_queue(queue).allocator((), dtype, "device")
+        return _Combining(kernel, combining_space((), count, by_items=by_items), rest, make)
 
     def _rows(self, made: BuiltLoop, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> PrivateRows | None:
         if made.private is None:

@@ -19,7 +19,7 @@ from kapi_numba_offload.loops.coarsening import traversed_rows
 from kapi_numba_offload.loops.cooperation.group_body import GroupBody, group_body
 from kapi_numba_offload.loops.cooperation.inner_loops import InnerLoop
 
-__all__ = ["Cooperation", "Team", "cooperation", "group_range"]
+__all__ = ["ALONE", "Cooperation", "Team", "cooperation", "group_range"]
 
 _SHORTEST = 32  # iterations of inner loops: with fewer, most of a group's work-items have none
 _SHORTEST_OF_COLUMNS = 256  # the same, where neighbours in memory belong to neighbouring iterations of the outer loop
@@ -43,7 +43,8 @@ class Team(NamedTuple):
     size: int
 
 
-_ALONE = Team(False, 0)
+ALONE = Team(False, 0)
+"""A work-item for each iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,7 @@ class Cooperation:
         """The work-groups that do such a loop's iterations."""
         is_full = math.prod(extents) >= _ITEMS_PER_UNIT * device_facts(queue).units
         if is_full and not self.has_rows:
-            return _ALONE
-        if any(may_share_memory(captured[one], captured[other]) for one, other in self.disjoint):
-            return _ALONE
+            return ALONE
         scope: dict[str, Any] = dict(zip(self.names, captured, strict=True))
         for number, name in enumerate(self._variables):
             start, stop, step = bounds[3 * number : 3 * number + 3]
@@ -89,7 +88,16 @@ class Cooperation:
             # Along rows, work-items that are neighbours have neighbours in memory.
             if inner >= _SHORTEST and (self.has_rows or length < _SHORTEST):
                 is_inward, length = True, inner
-        return Team(is_inward, group_size(length)) if length >= self._shortest else _ALONE
+        return Team(is_inward, group_size(length)) if length >= self._shortest else ALONE
+
+    def shares_memory(self, captured: Sequence[Any]) -> bool:
+        """Whether arrays that must share no memory do, so that each iteration is a work-item's."""
+        return any(may_share_memory(captured[one], captured[other]) for one, other in self.disjoint)
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The captured variables whose values or shapes decide on the team."""
+        return frozenset(name for code in self._lengths.values() for name in code.co_names).intersection(self.names)
 
     @property
     def _shortest(self) -> int:

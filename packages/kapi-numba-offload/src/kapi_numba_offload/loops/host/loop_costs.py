@@ -147,6 +147,12 @@ class LoopCosts(CountedLoop):
     statements: tuple[StatementCosts, ...]
     inner: tuple[LoopCosts, ...]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in bounds of its loops."""
+        own = {name for each in self.bounds or () for name in each.co_names}
+        return frozenset(own).union(*(each.names for each in self.inner))
+
     def seconds(self, values: Mapping[str, Any], largest: Largest) -> Seconds:
         """Seconds that a run takes.
 

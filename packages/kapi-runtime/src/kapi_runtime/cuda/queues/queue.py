@@ -78,7 +78,7 @@ class CudaQueue(Queue):
         return isinstance(other, CudaQueue) and (self.device, self.handle) == (other.device, other.handle)
 
     def __hash__(self) -> int:
-        return hash((self.device, self.handle))
+        return hash(self.stream.handle)  # of most queues another one, and quick: launches are looked up by queues
 
     def _described(self) -> str:
         return describe_queue(self)
