@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import CPUDispatcher, as_dtype, from_dtype, types
+from kapi_numba_offload._numba_compat import CPUDispatcher, as_dtype, flags_of, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
@@ -22,9 +25,10 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
+from kapi_numba_offload.frontend.context_arguments import BoundArguments, bound_arguments
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.libraries.arrays import GUESTS, Guest, adopted, guest_of, is_device_array, like, queue_of
-from kapi_numba_offload.libraries.installed import default_library, library_named
+from kapi_numba_offload.libraries.installed import default_library, library_named, library_of, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.group_loop import GroupLoop
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
@@ -46,16 +50,17 @@ from kapi_numba_offload.run.offload_report import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_runtime.platform.current import host_array_target
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_types import DeviceArrayType
 
 __all__ = ["OffloadedFunction", "holds_usm", "is_inside"]
 
 
 class _State(threading.local):
-    """Whether the thread is inside of a call of an offloaded function."""
+    """Whether a thread is inside of a call of an offloaded function; the queue of one that calls one without arrays."""
 
     is_inside = False
+    queue: Any = None
 
 
 _state = _State()
@@ -119,6 +124,7 @@ class OffloadedFunction(OffloadedParts):
             function, definition, names, kinds, contiguous, options or options_of(function),
             _library(arguments, library), numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_dtype(definition, names, is_narrow),
+            version_of_helper=_version_of_helper,
         )  # fmt: skip
         self.partition, self.library_name = Partition(facts), facts.library_name
         for node, usm, host in kinds.mixtures:
@@ -139,7 +145,7 @@ class OffloadedFunction(OffloadedParts):
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
         for position in self._usm_positions:
-            if not is_device_array(args[position]):
+            if library_of(args[position]) is None:
                 return self._call_adopted(args)
         return self._run(args)
 
@@ -172,7 +178,7 @@ class OffloadedFunction(OffloadedParts):
         return *self.reported, *(each for each in self.partition.calls if id(each) not in unused)
 
     def _run(self, args: Sequence[Any]) -> Any:
-        if is_inside():
+        if _state.is_inside:
             return self._result(args)  # another offloaded function goes on with it, on the device
         _state.is_inside = True
         try:
@@ -181,6 +187,8 @@ class OffloadedFunction(OffloadedParts):
             _state.is_inside = False
             if self._has_lists:
                 numbers_in_lists(args)
+        if library_of(result) is not None and result.ndim:
+            return result  # what most functions return
         return as_numbers(result, self._returned)
 
     def _result(self, args: Sequence[Any]) -> Any:
@@ -398,5 +406,47 @@ def queue_among(*args: Any) -> Any:
         found = queue_of(each) if is_device_array(each) else queue_among(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
+    if _state.queue is not None:
+        return _state.queue
     host_target = host_array_target.get()  # in a device context, arrays that are made are of its queue
     return None if host_target is None else host_target.queue
+
+
+_helpers: WeakKeyDictionary[Any, dict[tuple[Any, ...], OffloadedFunction | None]] = WeakKeyDictionary()
+
+
+def _version_of_helper(
+    function: Any, queue: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Callable[[], Any] | None:
+    """The call of a function that makes arrays of numbers, on a GPU, if all of its work is kernels there."""
+    own = library_of_queue(queue)
+    if own.is_host or own.facts(queue).has_host_memory or not isinstance(function, CPUDispatcher) or function.locals:
+        return None
+    given = bound_arguments(function, args, keywords)
+    if given is None or not all(isinstance(each, (bool, int, float, complex, np.generic)) for each in given.values):
+        return None
+    known = _helpers.setdefault(function, {})
+    key = (own.name, *map(function.typeof_pyval, given.values))
+    if key not in known:
+        known[key] = _offloaded_helper(function, key[1:], own)
+    made = known[key]
+    return None if made is None else partial(_called_on, queue, made, given)
+
+
+def _offloaded_helper(function: Any, types_: Sequence[types.Type], library: ArrayLibrary) -> OffloadedFunction | None:
+    if inspect.isgeneratorfunction(function.py_func):
+        return None
+    options = options_of(function.py_func).with_flags(flags_of(function))
+    try:
+        made = OffloadedFunction(function.py_func, types_, numba_types=True, options=options, library=library)
+    except (KernelCompilationError, ExecutionPlacementError, TypeError):
+        return None  # which Numba may compile, or refuses in its own words
+    return made if made.partition.is_of_kernels else None
+
+
+def _called_on(queue: Any, function: OffloadedFunction, given: BoundArguments) -> Any:
+    before, _state.queue = _state.queue, queue
+    try:
+        return function(*given.args, **given.keywords)
+    finally:
+        _state.queue = before

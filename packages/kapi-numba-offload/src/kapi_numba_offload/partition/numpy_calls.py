@@ -270,22 +270,25 @@ class Creation(NumpyCall):
 
 
 class HelperCall:
-    """A function of the user's that makes arrays, called without device arrays: Numba runs it, and makes NumPy's.
+    """A function of the user's that makes arrays, called without device arrays.
 
-    They are copied to the queue, as `numpy.zeros` makes an array there.
+    On a GPU kernels make them where they can. Else Numba runs it, and makes NumPy's, which are copied to the queue, as
+    `numpy.zeros` makes an array there.
+
+    - `version`: as `FunctionInfo.version_of_helper`.
     """
 
-    def __init__(self, function: Callable[..., Any], location: Any) -> None:
+    def __init__(self, function: Callable[..., Any], location: Any, version: Callable[..., Any]) -> None:
         self.location = location
-        self._function = function
+        self._function, self._version = function, version
 
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
         """Call it: the queue first."""
-        result = self._function(*args, **keywords)
         given = (*args, *keywords.values())
         if queue is None or next(arrays_among(given), None) is not None or _has_host(given):
-            return result
-        return _back(result, queue, "device")
+            return self._function(*args, **keywords)
+        version = self._version(self._function, queue, args, keywords)
+        return _back(self._function(*args, **keywords), queue, "device") if version is None else version()
 
 
 class OverloadedCall:

@@ -23,6 +23,7 @@ from kapi_numba_offload.elements.reduction_kernels import GROUP_OPERATORS
 from kapi_numba_offload.elements.reduction_operators import FUSED_REDUCTIONS, POSITIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
+from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
@@ -85,6 +86,7 @@ class Partition:
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
         self.races_by_fusion = facts.options.parallel and races_by_fusion(facts)
+        self._has_plain_loops = _has_plain_loops(self.definition, facts)
         self._is_read_after_stores = any(is_read_after_stores(facts, each) for each in ast.walk(self.definition))
 
     @property
@@ -103,6 +105,12 @@ class Partition:
             return True
         kernels = [type(each) is ParallelLoop for each in self.loops if isinstance(each, ParallelLoop)]
         return bool(kernels) if with_plain_loops else any(kernels)
+
+    @property
+    def is_of_kernels(self) -> bool:
+        """Whether all work with arrays is that of kernels, and arrays are made by the array library."""
+        has_kernels = bool(self.regions or self.loops) and not self._has_plain_loops and self.needs_host is None
+        return has_kernels and all(type(each) is Creation for each in self.calls)
 
     def _recursion(self) -> Refusal | None:
         """The recursion of a function that calls itself with arrays: each call is few launches then, or a copy."""
@@ -378,7 +386,7 @@ class Partition:
                 return self._helper_call(f"convert_{function.__name__}", Conversion(function), node.args, node)
             if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
                 args = [self.queue(node), *node.args]
-                helper = HelperCall(function, location)
+                helper = HelperCall(function, location, self.facts.version_of_helper)
                 return self._helper_call(f"helper_{len(self.helpers)}", helper, args, node, node.keywords)
             return node
         return self._numpy_call(node, name, function, location, texts)
@@ -449,3 +457,12 @@ def _literal(node: ast.expr) -> Any:
 
 def _are_axes(value: Any) -> bool:
     return type(value) is int or (isinstance(value, tuple) and bool(value) and all(type(each) is int for each in value))
+
+
+def _has_plain_loops(node: ast.AST, facts: FunctionInfo) -> bool:
+    """Whether there are loops outside of `prange` loops."""
+    if isinstance(node, ast.For) and is_parallel(node, facts.names):
+        return False
+    if isinstance(node, (ast.For, ast.While, ast.comprehension)):
+        return True
+    return any(_has_plain_loops(each, facts) for each in ast.iter_child_nodes(node))
