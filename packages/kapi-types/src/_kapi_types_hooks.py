@@ -85,10 +85,8 @@ def _is_for_host(cls: type) -> bool:
 def _typeof_argument_with_device_arrays(dispatcher: Any, value: Any) -> Any:
     typeof_array = _quick_typeof.get(type(value))
     type_ = None if typeof_array is None else typeof_array(value)
-    if type_ is None:
-        return _typeof_argument(dispatcher, value)
-    dispatcher._types_active_call.add(type_)  # as the method does that this one replaces
-    return type_
+    # The method that this one replaces keeps types alive for the call; these are kept for good.
+    return _typeof_argument(dispatcher, value) if type_ is None else type_
 
 
 def _load() -> Callable[[Any, Any], Any]:

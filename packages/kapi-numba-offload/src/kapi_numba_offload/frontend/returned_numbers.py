@@ -50,7 +50,9 @@ def as_numbers(value: Any, are_arrays: Returned = False) -> Any:
     - `value`: what a function returned: lists and dictionaries in it are changed in place, generators wrapped.
     - `are_arrays`: which 0-d arrays stay arrays, as `returned_arrays` has it.
     """
-    if is_device_array(value):  # what most functions return
+    if value is None:
+        return None
+    if is_device_array(value):
         return value if value.ndim or are_arrays is True else as_number(value)
     if isinstance(value, (float, int, complex, np.generic)):
         return value if are_arrays is True else as_number(value)

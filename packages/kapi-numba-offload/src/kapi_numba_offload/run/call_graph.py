@@ -9,7 +9,15 @@ from typing import Any
 
 __all__ = ["OffloadedParts", "recording", "run_recorded", "transitive_calls"]
 
-_state = threading.local()
+
+class _State(threading.local):
+    """The function that a thread runs, and the functions that it has run while they are noted."""
+
+    running: OffloadedParts | None = None
+    recorded: dict[int, OffloadedParts] | None = None
+
+
+_state = _State()
 
 
 class OffloadedParts:
@@ -39,10 +47,9 @@ class OffloadedParts:
 
 def run_recorded(one: OffloadedParts, call: Callable[..., Any], args: Iterable[Any]) -> Any:
     """Call what runs a function, and note that the function that this thread runs has called it."""
-    outer: OffloadedParts | None = getattr(_state, "running", None)
+    outer, noted = _state.running, _state.recorded
     if outer is not None:
         outer.called.setdefault(id(one), one)
-    noted: dict[int, OffloadedParts] | None = getattr(_state, "recorded", None)
     if noted is not None:
         noted.setdefault(id(one), one)
     _state.running = one

@@ -8,6 +8,8 @@ from typing import Any
 
 import kapi_runtime
 from kapi_numba_offload.libraries.installed import library_of
+from kapi_sim.errors import KapiError
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["is_observed", "launch", "launches"]
 
@@ -29,7 +31,11 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
     if own is not None and own.is_host:
         kapi_runtime.call_kernel(kernel, space, *args)
     else:
-        host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)
+        try:  # as `call_kernel_async` does, after its checks
+            host_event, _ = kernel.submit(space, (), tuple(args))
+        except KapiError as error:
+            shorten(error, is_reported=True)
+            raise
     for listener in _listeners:
         listener(kernel, space, args)
     if checks and host_event is not None:

@@ -18,7 +18,7 @@ quick_typeof: dict[type, Callable[[Any], DeviceArrayType | None]] = {}
 """By class of arrays, the function that the hook of dispatchers calls, for Numba's `typeof` costs more."""
 
 _types: dict[Hashable, DeviceArrayType] = {}
-_types_by_key: dict[Hashable, DeviceArrayType] = {}
+"""By library, dtype, rank and layout; a type that is once given stays, as the hook of dispatchers needs."""
 
 
 def typeof_library_array(value: Any) -> DeviceArrayType | None:
@@ -32,19 +32,26 @@ def typeof_library_array(value: Any) -> DeviceArrayType | None:
         library = library_of_class(cls)
         if library is None:
             return None
-        quick_typeof[cls] = partial(_typeof if library.key is None else _typeof_by_key, library)
+        quick_typeof[cls] = partial(_typeof, library) if library.key is None else _typeof_by_key(library, library.key)
     return quick_typeof[cls](value)
 
 
-def _typeof_by_key(library: LibraryArrays, value: Any) -> DeviceArrayType | None:
-    assert library.key is not None
-    key = library.key(value)
-    found = _types_by_key.get((library.name, key))
-    if found is None:
-        found = _typeof(library, value)
-        if found is not None and key is not None:
-            _types_by_key[library.name, key] = found
-    return found
+def _typeof_by_key(
+    library: LibraryArrays, key_of: Callable[[Any], Hashable]
+) -> Callable[[Any], DeviceArrayType | None]:
+    """The function that gives the type of a library's array, and reads the fields of the first one of a key."""
+    known: dict[Hashable, DeviceArrayType] = {}
+
+    def typeof(value: Any) -> DeviceArrayType | None:
+        key = key_of(value)
+        found = known.get(key)
+        if found is None:
+            found = _typeof(library, value)
+            if found is not None and key is not None:
+                known[key] = found
+        return found
+
+    return typeof
 
 
 def _typeof(library: LibraryArrays, value: Any) -> DeviceArrayType | None:
