@@ -36,7 +36,8 @@ _CALL = 1e-6  # of a statement by NumPy
 _OPERATION = 0.5e-9  # of the host, on an element
 _SCATTERED = 4  # times as much where each element is in a cache line of its own
 _MULTIPLICATION = 0.25e-9  # of the host, in a product of matrices
-_BARRIER = 2e-6  # of a statement by one work-group: its barrier, and the latency of memory
+_BARRIER = 0.5e-6  # of a statement by one work-group, and of an element: a barrier, and the latency of memory
+_COMBINED = 1.5e-6  # of a product by one work-group: its work-items combine what they have
 _OF_GROUP = 0.1  # of what an operation takes the host
 
 Largest = Callable[[int | None, int], int]
@@ -89,7 +90,8 @@ class StatementCosts:
         """Seconds that one work-group waits, and that it works."""
         work = largest(self.axes, self.loops) * self.operations * _OPERATION
         work += largest(self.of_products, 0) * _MULTIPLICATION if self.of_products else 0
-        return _BARRIER * (1 + self.elements), work * _OF_GROUP
+        waiting = _BARRIER * (1 + self.elements) + (_COMBINED if self.of_products else 0)
+        return waiting, work * _OF_GROUP
 
     def on_host(self, largest: Largest) -> float:
         """Seconds on the host."""
