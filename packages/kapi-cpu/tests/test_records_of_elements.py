@@ -109,3 +109,57 @@ def test_complex_numbers_are_rows_of_two(shape):
     cpu = Cpu(replace(host_target(), **SHAPES.get(shape, {})))
     cpu.call(kapi.kernel(multiplied), kapi.Range(SIZE), a, b, out)
     np.testing.assert_array_equal(out, a * b[::-1])
+
+
+def by_channels(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    weight = a[i, 3]
+    for channel in range(3):
+        out[i, channel] = a[i, channel] * weight + b[i, channel] * 3
+    out[i, 3] = 7
+
+
+def exchanged(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[i, 0] = a[i, 3]
+    out[i, 1] = a[i, 2] + a[i, 0]
+    out[i, 2] = a[i, 1]
+    out[i, 3] = a[i, 0]
+
+
+def in_order(item: kapi.Item, a, b):
+    i = item.get_id(0)
+    a[2 * i] = b[2 * i]
+    a[2 * i + 1] = b[2 * i + 1] + a[2 * i]
+    b[2 * i] = a[2 * i + 1]
+    b[2 * i + 1] = 5
+
+
+@pytest.mark.nightly(one_in=4)
+@pytest.mark.parametrize("shape", ["", *shapes()])
+@pytest.mark.parametrize("layout", ["whole", "wide", "reversed", "columns"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
+def test_channels_are_those_of_each_pixel_where_arrays_alternate(dtype, layout, shape):
+    cpu = Cpu(replace(host_target(), **SHAPES.get(shape, {})))
+    (a, out), (b, _) = arrays(dtype, 4, layout), arrays(dtype, 4, layout)
+    cpu.call(kapi.kernel(by_channels), kapi.Range(SIZE), a, b, out)
+    right = a * a[:, 3:] + b * dtype(3)
+    right[:, 3] = 7
+    np.testing.assert_array_equal(out, right)
+
+
+@pytest.mark.parametrize("shape", ["", *shapes()])
+@pytest.mark.parametrize("is_one", [False, True])
+def test_what_an_element_was_written_with_is_read_where_arrays_are_one(is_one, shape):
+    """Each store of a row is seen by the loads behind it, whether the arrays are the same or not."""
+    results = []
+    for world in (kapi, Cpu(replace(host_target(), **SHAPES.get(shape, {}))).kapi):
+        rng = np.random.default_rng(3)
+        a, b = (rng.integers(0, 99, (SIZE, 4)).astype(np.int16) for _ in range(2))
+        c, d = (rng.integers(0, 99, 2 * SIZE).astype(np.float32) for _ in range(2))
+        b, d = (a, c) if is_one else (b, d)
+        world.call_kernel(kapi.kernel(exchanged), kapi.Range(SIZE), a, b)
+        world.call_kernel(kapi.kernel(in_order), kapi.Range(SIZE), c, d)
+        results.append((a, b, c, d))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -22,7 +22,9 @@ from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableE
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
 from kapi_cpu.emission.vectorize.instructions.records import record_accesses
+from kapi_cpu.emission.vectorize.instructions.separate_records import SeparateRecords, separate_records
 from kapi_cpu.emission.vectorize.scalars import recomputed_values
+from kapi_cpu.emission.vectorize.uses import is_used_elsewhere, units_of
 from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop
 
 __all__ = ["Vectorizer"]
@@ -75,7 +77,7 @@ class Vectorizer:
         self._modes: dict[Block, tuple[str, Block | None]] = {}
         self.lane.far_loads = far_loads(shapes) if emitter.lanes > 1 else {}
         self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
-        self._strided_by = self._units()
+        self._strided_by = units_of(source, shapes, self.lane.far_loads)
         self._find_modes()
         self._make_slots()
 
@@ -139,7 +141,7 @@ class Vectorizer:
             for each in block.instructions:
                 if each.opcode == "phi":
                     self._phis[each] = self.lane.alloca(self.lane.stored_type(each), "phi")
-                if each not in self._given and not each.form.is_void and self._is_used_elsewhere(each, block):
+                if each not in self._given and not each.form.is_void and self._is_used_elsewhere(each):
                     if each.opcode != "alloca" and each not in self._recomputed:
                         self._slots[each] = self.lane.alloca(self.lane.stored_type(each), "value")
 
@@ -153,32 +155,8 @@ class Vectorizer:
             return False  # what it compares may be in no memory
         return bound_of(condition, self.shapes) is not None
 
-    def _units(self) -> dict[IRValue, dict[Instruction, None]]:
-        """The instructions that need the unit of a stride, or the step of a loop, by that."""
-        found: dict[IRValue, dict[Instruction, None]] = {}
-        for each, far in self.lane.far_loads.items():
-            found.setdefault(far.step, {})[each] = None
-        for each in self.source.instructions():
-            unit = self.shapes.unit_of(each)
-            if unit is not None:
-                found.setdefault(unit, {}).update(dict.fromkeys(each.users))
-        return found
-
-    def _is_used_elsewhere(self, each: Instruction, block: Block) -> bool:
-        strided = self._strided_by.get(each, {})
-        for user in strided:
-            if user.opcode == "phi":
-                if any(source is not block for value, source in user.incoming if self.shapes.unit_of(value) is each):
-                    return True
-            elif user.block is not block:
-                return True
-        for user in each.users:
-            if user.opcode == "phi":
-                if any(value is each and source is not block for value, source in user.incoming):
-                    return True
-            elif user.block is not block:
-                return True
-        return False
+    def _is_used_elsewhere(self, each: Instruction) -> bool:
+        return is_used_elsewhere(each, self.shapes, self._strided_by)
 
     def _is_back_edge(self, source: Block, target: Block) -> bool:
         loop = self.shapes.loop_of(target)
@@ -360,9 +338,26 @@ class Vectorizer:
 
     def _body(self, level: Level, block: Block, deferred: set[Block]) -> None:
         """Write the instructions of a block, and its end, under the mask that holds."""
-        self.lane.records = (
-            record_accesses(block, self.shapes) if self.lane.lanes > 1 and self.lane.mask is None else {}
-        )
+        self.lane.records = {}
+        if self.lane.lanes > 1 and self.lane.mask is None:
+            found = separate_records(block, self.shapes, self.lane.lanes, self.lane.invariant, self._given)
+            if found is not None and found.is_checked:
+                self._where_separate(level, block, deferred, found)
+                found = None
+            self.lane.records = record_accesses(block, self.shapes) if found is None else found.records
+        self._instructions(level, block, deferred)
+
+    def _where_separate(self, level: Level, block: Block, deferred: set[Block], found: SeparateRecords) -> None:
+        """Write a block for arrays that are apart, and begin what is executed where they are not."""
+        separate, other, values = self.lane.block("separate"), self.lane.block("other"), dict(self.lane.values)
+        self.lane.branch(found.condition(self.lane, self._fetch), separate, other)
+        self.lane.begin(separate, None, True)
+        self.lane.values, self.lane.records = dict(values), found.records
+        self._instructions(level, block, deferred)
+        self.lane.begin(other, None, True)
+        self.lane.values = values
+
+    def _instructions(self, level: Level, block: Block, deferred: set[Block]) -> None:
         for each in block.instructions[:-1]:
             self._instruction(each, block)
         self._end(level, block, deferred)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shape, Shapes, Stride
 from kapi_cpu.emission.vectorize.type_sizes import element_steps, size_of
 from kapi_lowering.emission.llvm_ir import (
+    I64,
     Block,
     FloatType,
     Instruction,
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
-__all__ = ["RecordAccess", "record_accesses"]
+__all__ = ["FREE_OF_MEMORY", "RecordAccess", "Root", "record_accesses", "root_of"]
 
 _LONGEST = 4
 _WIDEST = 16
 """Bytes of a record that one instruction accesses."""
 
 _OF_MEMORY = ("load", "store", "atomicrmw", "cmpxchg", "fence")
-_FREE_OF_MEMORY = tuple(
+FREE_OF_MEMORY = tuple(
     f"llvm.{name}."
     for name in (
         "abs", "ceil", "copysign", "fabs", "floor", "fma", "fmuladd", "fptosi", "fptoui", "maxnum", "minnum", "rint",
@@ -46,6 +47,9 @@ _FREE_OF_MEMORY = tuple(
 
 Emission = Callable[[], list[IRValue]]
 
+Root = tuple[IRValue, IRValue | None, int]
+"""An address by its base, an index and the bytes of that; the base alone without an index."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordAccess:
@@ -54,7 +58,8 @@ class RecordAccess:
     - `members`: in the order of the elements.
     - `first`, `last`: in the order of the block: where loads and stores are written.
     - `offset`: bytes from the address of `first` to that of the first element.
-    - `stride`: bytes from one lane's record to the next one's; None if that varies.
+    - `stride`: bytes from one lane's record to the next one's; None if that varies. Only elements that are loaded may
+      be fewer than these bytes.
     """
 
     members: tuple[Instruction, ...]
@@ -72,6 +77,8 @@ class RecordAccess:
         """Load all lanes' records; an element of all is a vector."""
         count, lanes = len(self.members), lane.lanes
         kind = parse_type(f"<{count * lanes} x {self.type}>")
+        if isinstance(self.stride, int) and self.stride > count * size_of(self.type):
+            return self._load_parts(lane, self.stride // size_of(self.type))
 
         def picked(records: IRValue) -> list[IRValue]:
             return [_picked(lane, records, records, range(number, count * lanes, count)) for number in range(count)]
@@ -101,7 +108,26 @@ class RecordAccess:
                 parts = [_picked(lane, one, other, range(width)) for one, other in pairs]
             return picked(parts[0])
 
-        return self._where_adjacent(lane, accesses, contiguous, one_by_one)
+        def of_quadruples() -> list[IRValue]:
+            assert isinstance(self.stride, Stride)
+            is_quadruple = lane.builder.emit(f"icmp eq i64 ?, {4 * size_of(self.type)}", lane.stride(self.stride))
+            return lane.either(is_quadruple, lambda: self._load_parts(lane, 4), one_by_one)
+
+        is_short = isinstance(self.stride, Stride) and count == 3
+        return self._where_adjacent(lane, accesses, contiguous, of_quadruples if is_short else one_by_one)
+
+    def _load_parts(self, lane: LaneEmitter, distance: int) -> list[IRValue]:
+        """Load the first elements of records that are so many elements apart: nothing behind the last one is read."""
+        count, half = len(self.members), distance * lane.lanes // 2
+        kind, start = parse_type(f"<{half} x {self.type}>"), half - distance + count
+        first = self._address(lane, 0)
+        last = lane.builder.emit(f"getelementptr {self.type}, ptr ?, i64 {start}", first)
+        halves = [lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", at) for at in (first, last)]
+        numbers = [lane_ * distance for lane_ in range(lane.lanes)]
+        return [
+            _picked(lane, *halves, (each if each < half else each - start + half for each in at))
+            for at in ([number + element for number in numbers] for element in range(count))
+        ]
 
     def store(self, lane: LaneEmitter, accesses: Accesses) -> None:
         """Store all lanes' records."""
@@ -199,7 +225,7 @@ def _picked(lane: LaneEmitter, left: IRValue, right: IRValue, numbers: Iterable[
 def record_accesses(block: Block, shapes: Shapes) -> dict[Instruction, RecordAccess]:
     """Find the accesses of whole records in a block, by each member."""
     found: dict[Instruction, RecordAccess] = {}
-    pending: dict[tuple[str, IRValue, IRType, Shape], list[tuple[int, Instruction]]] = {}
+    pending: dict[tuple[str, Root, IRType, Shape], list[tuple[int, Instruction]]] = {}
 
     def close(opcode: str, but: object = None) -> None:
         for key in [key for key in pending if key[0] == opcode and key != but]:
@@ -209,11 +235,11 @@ def record_accesses(block: Block, shapes: Shapes) -> dict[Instruction, RecordAcc
 
     for each in block.instructions:
         if each.opcode not in ("load", "store") or not each.form.is_plain:
-            if each.opcode in _OF_MEMORY or (each.opcode == "call" and not each.callee.startswith(_FREE_OF_MEMORY)):
+            if each.opcode in _OF_MEMORY or (each.opcode == "call" and not each.callee.startswith(FREE_OF_MEMORY)):
                 close("load")
                 close("store")
             continue
-        root, offset = _root(each.operands[-1])
+        root, offset = root_of(each.operands[-1])
         key = each.opcode, root, _accessed_type(each), shapes[each.operands[-1]]
         is_of_record = key[3] != 0 and isinstance(key[2], (IntType, FloatType))
         if each.opcode == "store":
@@ -245,14 +271,27 @@ def _accessed_type(access: Instruction) -> IRType:
     return access.type if access.opcode == "load" else access.operands[0].type
 
 
-def _root(pointer: IRValue) -> tuple[IRValue, int]:
-    """An address without the constants that are added to it, and their sum in bytes."""
+def root_of(pointer: IRValue) -> tuple[Root, int]:
+    """An address without the constants that are added to it or to its index, and their sum in bytes."""
     total = 0
     while isinstance(pointer, Instruction) and pointer.opcode == "getelementptr":
         steps = element_steps(pointer)
         numbers = [index.integer for index in pointer.operands[1:]]
-        if steps is None or "{" in str(pointer.form.element) or any(number is None for number in numbers):
+        if steps is None or "{" in str(pointer.form.element):
+            break
+        if any(number is None for number in numbers):
+            if len(steps) == 1:
+                index, number = _index(pointer.operands[1])
+                return (pointer.operands[0], index, steps[0]), total + number * steps[0]
             break
         total += sum(number * step for number, step in zip(numbers, steps, strict=True) if number is not None)
         pointer = pointer.operands[0]
-    return pointer, total
+    return (pointer, None, 0), total
+
+
+def _index(index: IRValue) -> tuple[IRValue, int]:
+    """An index of 64 bits without the constant that is added to it, and that."""
+    if isinstance(index, Instruction) and index.type is I64 and (number := index.operands[-1].integer) is not None:
+        if index.opcode == "add" or (index.opcode == "or" and "disjoint" in index.flags):
+            return index.operands[0], number
+    return index, 0
