@@ -49,7 +49,15 @@ def next_to_each_other(item: kapi.NdItem, a, first, step, out, bins):
         kapi.AtomicRef(out, a[i]).fetch_add(1)
 
 
-KERNELS = (counted, counted_down, added, next_to_each_other)
+def by_the_range(item: kapi.NdItem, a, first, step, out, bins):
+    i, total = first + item.get_global_id(0), 0
+    while i < a.shape[0]:
+        total += a[i]
+        i += item.get_global_range(0)
+    kapi.AtomicRef(out, item.get_global_id(0) % 16).fetch_add(total)
+
+
+KERNELS = (counted, counted_down, added, by_the_range, next_to_each_other)
 
 
 def arguments(dtype):
@@ -66,6 +74,9 @@ def test_far_elements_are_those_of_numpy(dtype, shape):
         counted: np.bincount(a[first:], minlength=16),
         counted_down: np.bincount(a[first:], minlength=16),
         added: sum(a[first + start :: 128].sum(dtype=np.int64) * (starts[:16] == start % 16) for start in starts),
+        by_the_range: sum(
+            a[first + start :: 128].sum(dtype=np.int64) * (starts[:16] == start % 16) for start in starts
+        ),
         next_to_each_other: 2 * sum(np.bincount(a[first + start :], minlength=16) for start in range(64)),
     }
     cpu = Cpu(replace(host_target(), **SHAPES[shape]))
@@ -81,4 +92,4 @@ def test_loops_with_far_steps_ask_for_memory_ahead():
         any(each.kind == "far" for each in explain(compile_kernel(function, signature)).decisions)
         for function in KERNELS
     ]
-    assert found == [True, True, True, False]
+    assert found == [True, True, True, True, False]

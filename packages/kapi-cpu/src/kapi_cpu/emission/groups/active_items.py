@@ -123,7 +123,8 @@ def _guard_of(block: Block, shapes: Shapes, of_group: Shapes, lanes: int, proces
         return None
     is_on_true = join is targets[1]
     region = _between(targets[0] if is_on_true else targets[1], join)
-    costs = costs_of(shapes, lanes, processor, region)
+    is_straight = not any(shapes.loop_of(each) is not shapes.loop_of(block) for each in region)
+    costs = costs_of(shapes, lanes, processor, region) if is_straight else None
     for comparison in _parts_of(condition) if is_on_true else [condition]:
         if comparison.opcode == "icmp":
             predicate = comparison.predicate if is_on_true else _NEGATED[comparison.predicate]
@@ -165,10 +166,10 @@ class _Comparison:
             self.left, self.right = self.right, self.left
             self.predicate = _SWAPPED.get(predicate, predicate)
 
-    def writer(self, lanes: int, costs: Costs) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
+    def writer(self, lanes: int, costs: Costs | None) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
         """Return what writes the active work-items; None of another comparison, or where vectors are faster.
 
-        - `costs`: of what an active work-item does.
+        - `costs`: of what an active work-item does; None if that has loops.
         """
         type_ = self.left.type
         if not isinstance(type_, IntType) or type_.bits not in _LARGEST or self.of_group[self.right] != 0:
@@ -176,9 +177,16 @@ class _Comparison:
         if self.predicate == "eq":
             if self.shapes[self.left] == 1:
                 return self._one
+            if costs is None:
+                return self._residue(lanes)
             return self._residue(2 if costs.prefers_scalar or costs.scalar <= _CHEAP else lanes // 2)
         signed = self.predicate.replace("u", "s", 1)
-        if not costs.prefers_scalar or signed not in _BOUNDS or not self._is_shared(self.shapes[self.left]):
+        if (
+            costs is None
+            or not costs.prefers_scalar
+            or signed not in _BOUNDS
+            or not self._is_shared(self.shapes[self.left])
+        ):
             return None
         is_before, added = _BOUNDS[signed]
         return lambda builder: self._bound(builder, is_before, added)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.type_sizes import element_steps, size_of
 from kapi_lowering.emission.llvm_ir import I64, Instruction, IRValue, NaturalLoop, StructType, declare
@@ -86,7 +87,7 @@ def _steps(loop: NaturalLoop, shapes: Shapes) -> dict[Instruction, IRValue]:
 
 
 def _is_outside(value: IRValue, loop: NaturalLoop) -> bool:
-    return not isinstance(value, Instruction) or value.block not in loop.blocks
+    return not isinstance(value, Instruction) or value.block not in loop.blocks or value.callee.startswith(QUERY)
 
 
 def _factor(value: IRValue, phi: Instruction, loop: NaturalLoop, known: dict[IRValue, int | None]) -> int | None:
