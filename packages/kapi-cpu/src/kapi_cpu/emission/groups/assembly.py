@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from kapi_cpu.emission.explained_decisions import decisions_of
 from kapi_cpu.emission.explanation import Explanation
 from kapi_cpu.emission.groups.actions import action_text
 from kapi_cpu.emission.groups.active_items import mark_active_items
@@ -18,7 +19,6 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.cost_model import vectors_worth_alignment
 from kapi_cpu.emission.vectorize.divergence import Shapes
-from kapi_cpu.emission.vectorize.explained_decisions import decisions_of
 from kapi_cpu.emission.vectorize.instructions.bounds import split_branches
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter

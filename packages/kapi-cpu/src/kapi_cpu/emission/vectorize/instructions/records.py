@@ -122,10 +122,10 @@ class RecordAccess:
         kind, start = parse_type(f"<{half} x {self.type}>"), half - distance + count
         first = self._address(lane, 0)
         last = lane.builder.emit(f"getelementptr {self.type}, ptr ?, i64 {start}", first)
-        halves = [lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", at) for at in (first, last)]
+        near, far = [lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", at) for at in (first, last)]
         numbers = [lane_ * distance for lane_ in range(lane.lanes)]
         return [
-            _picked(lane, *halves, (each if each < half else each - start + half for each in at))
+            _picked(lane, near, far, (each if each < half else each - start + half for each in at))
             for at in ([number + element for number in numbers] for element in range(count))
         ]
 

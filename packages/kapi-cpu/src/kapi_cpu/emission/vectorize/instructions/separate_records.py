@@ -93,9 +93,9 @@ class SeparateRecords:
             between = lane.builder.emit("sub i64 ?, ?", *ends)
             moved = lane.builder.emit(f"add i64 ?, {size - 1}", between)
             conditions.append(lane.builder.emit(f"icmp uge i64 ?, {size + other_size - 1}", moved))
-        made, *others = conditions
-        for each in others:
-            made = lane.builder.emit("and i1 ?, ?", made, each)
+        made = conditions[0]
+        for condition in conditions[1:]:
+            made = lane.builder.emit("and i1 ?, ?", made, condition)
         return made
 
 
