@@ -36,6 +36,13 @@ _HELD = frozenset(
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 _BITWISE = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor"))
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "floor_divide", "remainder"))
+_IN_RANGE = (
+    _COMPARISONS
+    | _BITWISE
+    | {"maximum", "minimum", "fmax", "fmin", "remainder", "right_shift"}
+    | {"isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not"}
+)
+"""Operations on integers whose results a type holds that holds the operands."""
 _OF_EXTREMES = frozenset(("min", "max", "amin", "amax", "copy", "ravel", "flatten", "reshape", "transpose", "sort"))
 _OF_SUMS = frozenset(("sum", "prod"))
 _OF_MOMENTS = frozenset(("mean", "std", "var"))
@@ -87,17 +94,25 @@ class _Reader:
 
     - `known`: those of its names.
     - `sums`: sums of float32 that it has; None where there may be none.
+    - `_held`: the expressions whose values a statement stores or returns.
     """
 
     def __init__(self, facts: FunctionInfo, known: dict[str, _Value], depth: int, sums: _Sums | None) -> None:
         self._facts, self.known, self._depth, self._sums = facts, known, depth, sums
         self.returned: _Value | None = None
+        self._held: Sequence[ast.expr | None] = ()
+        self._is_returned = False
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         for each in body:
             self._statement(each)
 
     def _statement(self, node: ast.stmt) -> None:
+        held = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
+        self._held, self._is_returned = (
+            held.elts if isinstance(held, ast.Tuple) else [held],
+            isinstance(node, ast.Return),
+        )
         if isinstance(node, ast.Assign):
             value = self._of(node.value)
             for target in node.targets:
@@ -137,9 +152,10 @@ class _Reader:
 
     def _update(self, node: ast.AugAssign) -> None:
         name, _ = operator_operands(ast.BinOp(node.target, node.op, node.value)) or ("", [])
+        self._held = ()  # the update's own operation is what is stored
         before, value = self._number(node.target), self._number(node.value)
         if may_have_axes(self._facts.kinds.target(node)):
-            if _of_arrays(name, (before, value)) != before:
+            if self._of_arrays(node, name, (before, value)) != before:
                 raise _UnlikeError
         elif isinstance(node.target, ast.Name):
             self._assign(node.target, _of_numbers(name, before, value))
@@ -176,21 +192,36 @@ class _Reader:
             self._number(node.operand)
             return _BOOL
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-            return self._operation(operator_operands(node))
+            return self._operation(node, operator_operands(node))
         if isinstance(node, ast.Call):
             return self._call(node)
         raise _UnlikeError
 
-    def _operation(self, found: tuple[str, list[ast.expr]] | None) -> NumberType:
+    def _operation(self, node: ast.expr, found: tuple[str, list[ast.expr]] | None) -> NumberType:
         if found is None:
             raise _UnlikeError
         name, operands = found
         given = tuple(map(self._number, operands))
         if any(may_have_axes(self._facts.kinds.kind(each)) for each in operands):
-            return _of_arrays(name, given)
+            return self._of_arrays(node, name, given)
         if len(given) == 1 and _is_wide(given[0]):
             return given[0]
         return _of_numbers(name, *given) if len(given) == 2 else _unlike()
+
+    def _of_arrays(self, node: ast.AST, name: str, given: tuple[NumberType, ...]) -> np.dtype[Any]:
+        """The dtype of an elementwise operation on arrays.
+
+        Numba's integers have 64 bits until an array holds them: within an expression, and beyond names in parallel
+        code. What overflows fewer bits must be stored or returned as it is.
+        """
+        result = _of_arrays(name, given)
+        is_narrow = result.kind in "biu" and result.itemsize < _INT64.itemsize
+        stays = name in _IN_RANGE or (name == "invert" and result.kind == "i")
+        if is_narrow and not stays:
+            is_held = isinstance(node, ast.AugAssign) or any(node is each for each in self._held)
+            if not is_held or (self._facts.options.parallel and not self._is_returned):
+                raise _UnlikeError
+        return result
 
     def _attribute(self, node: ast.Attribute) -> _Value:
         owner = self._number(node.value)
@@ -269,7 +300,7 @@ class _Reader:
             given = tuple(map(self._number, found[1]))
             if not any(may_have_axes(facts.kinds.kind(each)) for each in found[1]):
                 given = tuple(_wide(each) for each in given)
-            return _of_arrays(found[0], given)
+            return self._of_arrays(node, found[0], given)
         return self._method(name, node.args[0], node, node.args[1:]) if node.args else _unlike()
 
     def _method(self, name: str, owner: ast.expr, node: ast.Call, args: Sequence[ast.expr]) -> _Value:
