@@ -157,3 +157,41 @@ def test_masks_and_values_of_no_use_are_not_kept_at_barriers():
     arguments = (np.zeros(64, np.float32), np.zeros(2, np.float32), kapi.LocalAccessor((2, 32), np.float32))
     module = compile_kernel(scan, signature_of(1, arguments, has_groups=True), target=replace(host_target(), lanes=32))
     assert module.context_bytes == ALIGNMENT
+
+
+def inside(item: kapi.Item, a, out, low, high):
+    i, k = item.get_id(0), item.get_id(1)
+    if low <= k and k < high and i != 3 and k != high - 4:
+        out[i, k] = a[i, k] * 2 + a[i, 69 - k]
+
+
+def outside(item: kapi.Item, a, out, low, high):
+    i, k = item.get_id(0), item.get_id(1)
+    if k < low or high <= k or i == 2:
+        out[i, k] = -a[i, k]
+    else:
+        out[i, k] = a[i, k] + 1
+        if i > 0 and (k == low or k > high - 3):
+            out[i, k] += a[i - 1, k]
+
+
+def beside_what_varies(item: kapi.Item, a, out, low, high):
+    i, k = item.get_id(0), item.get_id(1)
+    if low < k and a[i, k] > 20 and k < high:
+        out[i, k] = a[i, k]
+    if k + 7 < high or (i == 1 and k > low):
+        out[i, k] += 3
+
+
+@pytest.mark.parametrize("lanes", [0, 4, 32])
+@pytest.mark.parametrize("function", [inside, outside, beside_what_varies])
+def test_several_bounds_hold_for_the_same_work_items(function, lanes):
+    a, cpu = np.random.default_rng(5).integers(-9, 99, (5, LOCAL)), Cpu(replace(host_target(), lanes=lanes)).kapi
+    for low in (-(2**63), -1, 0, 1, 5, 16, 31, 32, 69, 70, 2**63 - 1):
+        for high in (-(2**62), 0, 1, 4, 17, 32, 64, 69, 70, 71, 2**63 - 1):
+            results = []
+            for world in (kapi, cpu):
+                results.append(np.zeros_like(a))
+                with np.errstate(over="ignore"):
+                    world.call_kernel(kapi.kernel(function), kapi.Range(5, LOCAL), a, results[-1], low, high)
+            np.testing.assert_array_equal(results[1], results[0], f"{low} {high}")

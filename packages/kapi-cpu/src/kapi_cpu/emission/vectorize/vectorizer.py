@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
-from kapi_cpu.emission.vectorize.instructions.bounds import answers_of, bound_of
+from kapi_cpu.emission.vectorize.instructions.bounds import answers_of, are_bounds, bound_of
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
@@ -153,7 +153,7 @@ class Vectorizer:
         condition = end.operands[0]
         if not isinstance(condition, Instruction) or condition.block is not source:
             return False  # what it compares may be in no memory
-        return bound_of(condition, self.shapes) is not None
+        return bound_of(condition, self.shapes) is not None or are_bounds(condition, self.shapes)
 
     def _is_used_elsewhere(self, each: Instruction) -> bool:
         return is_used_elsewhere(each, self.shapes, self._strided_by)
@@ -477,8 +477,9 @@ class Vectorizer:
         """The answers of lanes, of which edges keep whether one and whether all lanes take them."""
         assert isinstance(condition, Instruction)
         self._fetch_operands(condition)
-        builder, (target, other) = self.lane.builder, block.successors
+        target, other = block.successors
         chosen, some, full = answers_of(self.lane, condition, block in self._split)
+        builder = self.lane.builder
         for slot, value in zip(self._bounds.get((block, target), ()), (some, full), strict=False):
             builder.emit("store i1 ?, ptr ?", value, slot)
         for slot, value in zip(self._bounds.get((block, other), ()), (full, some), strict=False):

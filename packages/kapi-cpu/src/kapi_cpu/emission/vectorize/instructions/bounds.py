@@ -15,7 +15,7 @@ from kapi_lowering.emission.llvm_ir import I1, Block, Instruction, IRValue, cons
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
-__all__ = ["BEFORE", "BEHIND", "SIDE", "Answers", "answers_of", "bound_of", "split_branches"]
+__all__ = ["BEFORE", "BEHIND", "SIDE", "Answers", "answers_of", "are_bounds", "bound_of", "split_branches"]
 
 _SWAPPED = {
     "slt": "sgt",
@@ -114,27 +114,18 @@ def _counts_items(value: IRValue, of_group: Shapes) -> bool:
 def answers_of(emitter: LaneEmitter, condition: IRValue, is_split: bool) -> Answers:
     """Compare lanes with a bound; the first and the last one answer for all.
 
-    - `condition`: a bound whose operands are at hand.
+    - `condition`: a bound whose operands are at hand, or several.
     - `is_split`: whether a vector may know its side.
     """
     found = bound_of(condition, emitter.shapes)
-    assert found is not None
+    if found is None:
+        return _answers_of_several(emitter, condition)
     strided, uniform, predicate = found
     builder, chosen = emitter.builder, emitter.vector(condition)
-    first, limit = emitter.scalar(strided), emitter.scalar(uniform)
-    stride, type_ = emitter.shapes[strided], first.type
-    assert isinstance(stride, int)
-    if predicate in ("eq", "ne"):
-        distance = builder.emit(f"sub {type_} ?, ?", limit, first)
-        is_one = builder.emit(f"icmp ult {type_} ?, {emitter.lanes}", distance)
-        if predicate == "eq":
-            return chosen, is_one, constant(I1, "false")
-        return chosen, constant(I1, "true"), builder.emit("xor i1 ?, true", is_one)
-    last = builder.emit(f"add {type_} ?, {stride * (emitter.lanes - 1)}", first)
-    ends = [builder.emit(f"icmp {predicate} {type_} ?, ?", end, limit) for end in (first, last)]
-    some, full = ends if predicate[1] == "l" else ends[::-1]
+    some, full = _some_and_all(emitter, found)
     if not is_split:
         return chosen, some, full
+    first, limit = emitter.scalar(strided), emitter.scalar(uniform)
     side = _side(emitter, first, limit, predicate)
     yes, no = (BEFORE, BEHIND) if predicate[1] == "l" else (BEHIND, BEFORE)
     is_all, is_any = builder.emit(f"icmp eq i32 ?, {yes}", side), builder.emit(f"icmp ne i32 ?, {no}", side)
@@ -145,6 +136,92 @@ def answers_of(emitter: LaneEmitter, condition: IRValue, is_split: bool) -> Answ
         return builder.emit(f"and {answer.type} ?, ?", either, never)
 
     return known(chosen), known(some), known(full)
+
+
+def _some_and_all(emitter: LaneEmitter, bound: tuple[IRValue, IRValue, str]) -> tuple[IRValue, IRValue]:
+    """Whether a bound holds for one of the lanes, and whether it does for all."""
+    strided, uniform, predicate = bound
+    builder, first, limit = emitter.builder, emitter.scalar(strided), emitter.scalar(uniform)
+    stride, type_ = emitter.shapes[strided], first.type
+    assert isinstance(stride, int)
+    if predicate in ("eq", "ne"):
+        distance = builder.emit(f"sub {type_} ?, ?", limit, first)
+        is_one = builder.emit(f"icmp ult {type_} ?, {emitter.lanes}", distance)
+        if predicate == "eq":
+            return is_one, constant(I1, "false")
+        return constant(I1, "true"), builder.emit("xor i1 ?, true", is_one)
+    last = builder.emit(f"add {type_} ?, {stride * (emitter.lanes - 1)}", first)
+    one, other = (builder.emit(f"icmp {predicate} {type_} ?, ?", end, limit) for end in (first, last))
+    return (one, other) if predicate[1] == "l" else (other, one)
+
+
+def are_bounds(condition: IRValue, shapes: Shapes) -> bool:
+    """Whether a condition is made of bounds, and of what all lanes share, all compared in its block."""
+    if not isinstance(condition, Instruction) or _operands(condition) is None:
+        return False
+    pending: list[IRValue] = [condition]
+    while pending:
+        each = pending.pop()
+        if shapes[each] == 0:
+            continue
+        if not isinstance(each, Instruction) or each.block is not condition.block:
+            return False
+        operands = _operands(each)
+        if operands is None and bound_of(each, shapes) is None:
+            return False
+        pending += operands or ()
+    return True
+
+
+def _operands(condition: IRValue) -> list[IRValue] | None:
+    """The two conditions that another one is made of; None of others."""
+    if not isinstance(condition, Instruction) or condition.type is not I1:
+        return None
+    if condition.opcode in ("and", "or"):
+        return condition.operands
+    if condition.opcode == "select":
+        first, one, other = condition.operands
+        if other.ref == "false":
+            return [first, one]
+        if one.ref == "true":
+            return [first, other]
+    return None
+
+
+def _answers_of_several(emitter: LaneEmitter, condition: IRValue) -> Answers:
+    """Compare lanes where the first and the last one do not answer for all."""
+    is_all, is_none = (emitter.builder.emit("freeze i1 ?", each) for each in _known_answers(emitter, condition))
+    true, false = constant(I1, "true"), constant(I1, "false")
+
+    def compared() -> list[IRValue]:
+        chosen = emitter.vector(condition)
+        return [chosen, emitter.any(chosen), emitter.all(chosen)]
+
+    chosen, some, full = emitter.either(
+        is_all,
+        lambda: [emitter.all_on(), true, true],
+        lambda: emitter.either(is_none, lambda: [emitter.zero(emitter.mask_type()), false, false], compared),
+    )
+    return chosen, some, full
+
+
+def _known_answers(emitter: LaneEmitter, condition: IRValue) -> tuple[IRValue, IRValue]:
+    """Whether a condition is known to hold for all lanes, and whether it is known to hold for none."""
+    builder = emitter.builder
+    if emitter.shapes[condition] == 0:
+        answer = emitter.scalar(condition)
+        return answer, builder.emit("xor i1 ?, true", answer)
+    bound, operands = bound_of(condition, emitter.shapes), _operands(condition)
+    if bound is not None:
+        some, full = _some_and_all(emitter, bound)
+        return full, builder.emit("xor i1 ?, true", some)
+    assert operands is not None
+    assert isinstance(condition, Instruction)
+    (one_all, one_none), (other_all, other_none) = (_known_answers(emitter, each) for each in operands)
+    both, either = "select i1 ?, i1 ?, i1 false", "select i1 ?, i1 true, i1 ?"
+    if condition.opcode == "or" or (condition.opcode == "select" and condition.operands[1].ref == "true"):
+        both, either = either, both
+    return builder.emit(both, one_all, other_all), builder.emit(either, one_none, other_none)
 
 
 def _side(emitter: LaneEmitter, first: IRValue, limit: IRValue, predicate: str) -> IRValue:
