@@ -175,7 +175,7 @@ def outside(item: kapi.Item, a, out, low, high):
             out[i, k] += a[i - 1, k]
 
 
-def beside_what_varies(item: kapi.Item, a, out, low, high):
+def with_varying_conditions(item: kapi.Item, a, out, low, high):
     i, k = item.get_id(0), item.get_id(1)
     if low < k and a[i, k] > 20 and k < high:
         out[i, k] = a[i, k]
@@ -184,7 +184,7 @@ def beside_what_varies(item: kapi.Item, a, out, low, high):
 
 
 @pytest.mark.parametrize("lanes", [0, 4, 32])
-@pytest.mark.parametrize("function", [inside, outside, beside_what_varies])
+@pytest.mark.parametrize("function", [inside, outside, with_varying_conditions])
 def test_several_bounds_hold_for_the_same_work_items(function, lanes):
     a, cpu = np.random.default_rng(5).integers(-9, 99, (5, LOCAL)), Cpu(replace(host_target(), lanes=lanes)).kapi
     for low in (-(2**63), -1, 0, 1, 5, 16, 31, 32, 69, 70, 2**63 - 1):
