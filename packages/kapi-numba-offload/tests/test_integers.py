@@ -73,6 +73,40 @@ def test_numbers_between_loops_match_numba(dtype, small, monkeypatch):
         assert function(a, np.ones(3), c) == expected
 
 
+def sum_added_to_number(a, start):
+    x = start
+    x += np.sum(a)
+    return x
+
+
+def sums_added_in_loop(a, start):
+    x = start
+    for _ in range(3):
+        x += np.sum(a)
+    return x
+
+
+def number_added_to_either(a, start):
+    x = start
+    if start > 2:
+        x = np.sum(a)
+    x += 1.5
+    return x
+
+
+@pytest.mark.parametrize("start", [1, 5, 2.5], ids=str)
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int32"])
+@pytest.mark.parametrize("function", [sum_added_to_number, sums_added_in_loop, number_added_to_either])
+def test_variables_that_hold_numbers_or_sums_match_numba(function, dtype, start, monkeypatch):
+    """`x += y` names a new number, of another type where NumPy's or Numba's result has another."""
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
+    compiled, a = numba.njit(function), np.array([200, 250, 3]).astype(dtype)
+    expected = compiled(a, start)
+    with kapi_runtime.device_context("cpu"):
+        assert compiled(a, start) == expected
+    assert compiled(dpnp.asarray(a), start) == expected
+
+
 def shared_sums(a, bins, most):
     count = 0
     for i in prange(a.shape[0]):

@@ -19,7 +19,7 @@ from numba.core.compiler import (
 )
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaTypeError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import type_inference_stage
 from numba.core.typing.typeof import typeof
@@ -40,6 +40,7 @@ __all__ = [
     "FunctionPass",
     "IRProcessing",
     "NumbaError",
+    "NumbaTypeError",
     "PassManager",
     "StencilFunc",
     "TranslateByteCode",

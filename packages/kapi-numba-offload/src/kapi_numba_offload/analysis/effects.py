@@ -18,6 +18,7 @@ from kapi_numba_offload.analysis.syntax import root_variable, targets_of
 
 __all__ = [
     "CHANGES",
+    "HELD",
     "asserts",
     "has_aliases",
     "has_inner_assignment",
@@ -30,6 +31,9 @@ __all__ = [
 
 CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
 """NumPy's functions that store into an array that they are given."""
+
+HELD = "kapi_held"
+"""Name in rewritten functions of the check that an array may hold what it is updated by."""
 
 _PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange, enumerate, zip, reversed}
 _PURE_METHODS = frozenset(
@@ -66,6 +70,8 @@ def _is_pure(call: ast.Call, names: Scope) -> bool:
         return False
     function = names.value(call.func)
     if function is UNKNOWN:
+        if isinstance(call.func, ast.Name):
+            return call.func.id == HELD
         return isinstance(call.func, ast.Attribute) and call.func.attr in _PURE_METHODS
     name = numpy_name(function)
     if name is not None:

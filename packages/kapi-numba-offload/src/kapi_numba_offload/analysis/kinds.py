@@ -112,9 +112,17 @@ def joined(first: Kind, second: Kind) -> Kind:
     """The kind of a value that is of one of two kinds."""
     if first == second:
         return first if isinstance(first, ArrayKind) and first.is_array else second
+    if first == SCALAR and _stands_for_number(second):
+        return second
+    if second == SCALAR and _stands_for_number(first):
+        return first
     if isinstance(first, ArrayKind) and isinstance(second, ArrayKind) and first.usm == second.usm:
         return ArrayKind(first.usm)
     return ANY
+
+
+def _stands_for_number(kind: Kind) -> bool:
+    return isinstance(kind, ArrayKind) and kind.ndim == 0 and not kind.is_array
 
 
 def computed(kind: Kind) -> Kind:

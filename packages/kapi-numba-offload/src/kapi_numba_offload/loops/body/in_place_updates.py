@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import expression
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart
 
-__all__ = ["require_held"]
+__all__ = ["checked", "require_held"]
 
 _FLOAT_RESULTS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "mean", "var", "std", "true_divide", "divide")
 
@@ -28,6 +29,18 @@ def require_held(state: BodyState, view: ArrayPart, node: ast.AugAssign) -> None
     if not np.can_cast(made, facts.dtype, "same_kind"):
         text = f"{made} must be of the same kind as the array that it is stored to, {facts.dtype}"
         raise NotInKernelError(text, node)
+
+
+def checked(state: BodyState, view: ArrayPart, value: ast.expr) -> ast.expr:
+    """The value of an update, which the kernel's type inference refuses where it is no integer, and the array has such.
+
+    It finds the types that `require_held` does not know.
+    """
+    facts = state.arrays.get(view.array)
+    is_integer = view.array in state.integers or (
+        facts is not None and facts.dtype is not None and facts.dtype.kind in "iu"
+    )
+    return expression("kapi_array_bitwise_or(X, 0)", X=value) if is_integer else value
 
 
 def _promoted(operation: ast.operator, types: list[Any]) -> np.dtype[Any]:

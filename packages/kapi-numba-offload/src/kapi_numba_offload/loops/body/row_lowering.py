@@ -41,7 +41,7 @@ from kapi_numba_offload.loops.body.functions.positions import (
     nonzero_positions,
 )
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
-from kapi_numba_offload.loops.body.in_place_updates import require_held
+from kapi_numba_offload.loops.body.in_place_updates import checked, require_held
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
@@ -444,7 +444,7 @@ class RowLowering:
             number = source if rows is None else rows.broadcast_at(view.shape, at)
             if operation is None:
                 return [ast.Assign([element], number)]
-            made = ast.AugAssign(element, operation, number)
+            made = ast.AugAssign(element, operation, checked(self._state, view, number))
             self._atomics.add_update(made, view, [value], reads_itself=reads_itself)
             return [made]
 

@@ -27,6 +27,7 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import root_variable
 from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array, library
 from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it
+from kapi_numba_offload.loops.host.held_updates import HELPERS
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -81,7 +82,7 @@ class HostLoop:
         read = variables_of([*definitions, loop], ast.Load)
         outside = as_host_has_it({**function.__globals__, **names.closure}, read)
         options = {**(options or {}), "parallel": parallel}
-        outside.update({each.name: each.compiled(options) for each in called})
+        outside.update({**HELPERS, **{each.name: each.compiled(options) for each in called}})
 
         def made(statement: ast.stmt) -> tuple[FunctionType, list[ast.stmt]]:
             definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]

@@ -18,6 +18,7 @@ from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, root_variable, targets_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
+from kapi_numba_offload.loops.host.held_updates import held
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -77,7 +78,7 @@ def with_buffered_updates(facts: FunctionInfo, statement: ast.stmt) -> ast.stmt:
     """A copy of a loop in which arrays are updated in place as NumPy does it: all of the operands are read first.
 
     ``a[1:] += a[:-1]`` becomes ``a[1:] = a[1:] + a[:-1]``, and ``a += b`` becomes ``a[...] = a + b``: Numba reads and
-    stores an element at a time in the former, and not in the latter.
+    stores an element at a time in the former, and not in the latter. The sum is checked for its type: see `held`.
     """
     made = copy.deepcopy(statement)
     copies = dict(zip(ast.walk(statement), ast.walk(made), strict=True))
@@ -88,18 +89,21 @@ def with_buffered_updates(facts: FunctionInfo, statement: ast.stmt) -> ast.stmt:
         and not _changes_by_numbers(facts, each)
         and may_have_axes(facts.kinds.target(each))
     }
-    return buffered(made, updates)
+    return buffered(made, updates, is_checked=True)
 
 
-def buffered(statement: _Statement, updates: Set[ast.AST]) -> _Statement:
-    """A statement, changed in place, of whose updates some read all of their operands before they store."""
-    made: _Statement = _Buffering(updates).visit(statement)
+def buffered(statement: _Statement, updates: Set[ast.AST], *, is_checked: bool = False) -> _Statement:
+    """A statement, changed in place, of whose updates some read all of their operands before they store.
+
+    - `is_checked`: whether they are refused where NumPy does so, as their array does not hold the result.
+    """
+    made: _Statement = _Buffering(updates, is_checked=is_checked).visit(statement)
     return ast.fix_missing_locations(made)
 
 
 class _Buffering(ast.NodeTransformer):
-    def __init__(self, updates: Set[ast.AST]) -> None:
-        self._updates = updates
+    def __init__(self, updates: Set[ast.AST], *, is_checked: bool) -> None:
+        self._updates, self._is_checked = updates, is_checked
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         if node not in self._updates:
@@ -109,7 +113,10 @@ class _Buffering(ast.NodeTransformer):
         target: Any = node.target
         if isinstance(target, ast.Name):
             target = ast.Subscript(ast.Name(target.id, ast.Load()), ast.Constant(...), ast.Store())
-        return ast.copy_location(ast.Assign([target], ast.BinOp(before, node.op, node.value)), node)
+        made: ast.expr = ast.BinOp(before, node.op, node.value)
+        if self._is_checked:
+            made = held(made, copy.deepcopy(before))
+        return ast.copy_location(ast.Assign([target], made), node)
 
 
 def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
