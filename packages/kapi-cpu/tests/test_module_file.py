@@ -57,3 +57,14 @@ def test_a_read_module_runs(module):
 
     cpu.call(kapi_sim.kernel(double), kapi_sim.Range(5), x)
     np.testing.assert_array_equal(x, [0, 2, 4, 6, 8])
+
+
+def test_kernel_whose_name_is_beyond_ascii_runs():
+    def verdopple_größe(item, größe):
+        größe[item.get_id(0)] *= 2
+
+    import kapi_sim
+
+    x = np.arange(5, dtype=np.float32)
+    Cpu().call(kapi_sim.kernel(verdopple_größe), kapi_sim.Range(5), x)
+    assert x.tolist() == [0, 2, 4, 6, 8]

@@ -219,8 +219,11 @@ class Target(ABC):
         return written
 
     def symbol(self, name: str) -> str:
-        """Return the symbol of a kernel's entry point of this name, a Python identifier."""
-        return name
+        """Return the symbol of a kernel's entry point of this name, a Python identifier.
+
+        PTX has the letters of ASCII only, and LLVM prints others in symbols as hexadecimal bytes.
+        """
+        return "".join(each if each.isascii() else f"_u{ord(each):x}" for each in name)
 
     def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         """Add what the driver is to know of a finished entry point: fixed sizes of groups, metadata of the module.

@@ -158,10 +158,6 @@ class PtxTarget(Target):
     # attribute off again where a function holds nothing of the kind.
     function_attributes = ("convergent",)
 
-    def symbol(self, name: str) -> str:
-        # PTX has the letters of ASCII only.
-        return "".join(each if each.isascii() else f"_u{ord(each):x}" for each in name)
-
     needs_linear_groups = False
 
     def linear_groups(

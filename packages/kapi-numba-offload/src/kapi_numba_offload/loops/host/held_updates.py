@@ -26,7 +26,7 @@ def _held(made: Any, before: Any) -> Any:
 
 
 @overload(_held, inline="always")
-def _held_by_numba(made: Any, before: Any) -> Any:
+def _held_by_numba(made, before):  # type: ignore[no-untyped-def]  # Numba compares it with the lambda
     if isinstance(before, types.Array):
         type_ = made.dtype if isinstance(made, types.Array) else made
         ours, other = as_dtype(before.dtype), as_dtype(type_)
