@@ -41,6 +41,7 @@ def in_numpy(a, b, out):
         out[:, number] = column.astype(out.dtype)
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("shape", shapes())
 @pytest.mark.parametrize("stored", [np.int8, np.uint8, np.int16, np.uint16])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32])

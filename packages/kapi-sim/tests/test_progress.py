@@ -14,6 +14,10 @@ import kapi_sim as kapi
 from kapi_sim import progress
 
 
+SIZE = 60_000
+"""Work-items of a launch that takes longer than Python's threads have a turn, 5 ms."""
+
+
 class Terminal(io.StringIO):
     """A stream that says of itself that it is a terminal."""
 
@@ -54,8 +58,8 @@ def count_in_groups(item: kapi.NdItem, a):
 @pytest.mark.parametrize(
     ("function", "space", "noun"),
     [
-        (count, kapi.Range(3000), "3000 work-items"),
-        (count_in_groups, kapi.NdRange(3000, 10), "300 work-groups"),
+        (count, kapi.Range(SIZE), f"{SIZE} work-items"),
+        (count_in_groups, kapi.NdRange(SIZE, 10), f"{SIZE // 10} work-groups"),
     ],
 )
 def test_terminal_shows_how_far_a_launch_is(function, space, noun, checks, monkeypatch):
@@ -65,11 +69,11 @@ def test_terminal_shows_how_far_a_launch_is(function, space, noun, checks, monke
         # The thread that looks has its turn within some launches; how many is the machine's matter.
         deadline = time.monotonic() + 120
         while not terminal.told.is_set() and time.monotonic() < deadline:
-            kapi.call_kernel(kernel, space, np.zeros(3000))
+            kapi.call_kernel(kernel, space, np.zeros(SIZE))
     told = re.findall(r"\r\x1b\[Kkapi: `(\w+)` has run (\d+) of (\d+ [\w-]+), \d+ s", terminal.getvalue())
     assert told
     assert {(name, of) for name, _, of in told} == {(function.__name__, noun)}
-    assert all(0 <= int(done) <= 3000 for _, done, _ in told)
+    assert all(0 <= int(done) <= SIZE for _, done, _ in told)
     # At the end the line is taken back.
     assert terminal.getvalue().endswith("\r\x1b[K")
 
