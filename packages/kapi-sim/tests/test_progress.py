@@ -13,7 +13,6 @@ import pytest
 import kapi_sim as kapi
 from kapi_sim import progress
 
-
 SIZE = 60_000
 """Work-items of a launch that takes longer than Python's threads have a turn, 5 ms."""
 
