@@ -16,13 +16,13 @@ def names(cases):
     return [case.name for case in cases]
 
 
-@pytest.mark.nightly(one_in=12)
+@pytest.mark.nightly(one_in=24)
 @pytest.mark.parametrize("case", CASES, ids=names(CASES))
 def test_case(case):
     case.run(Cpu())
 
 
-@pytest.mark.nightly(one_in=40)
+@pytest.mark.nightly(one_in=60)
 @pytest.mark.parametrize("shape", shapes())
 @pytest.mark.parametrize("case", CASES, ids=names(CASES))
 def test_case_in_another_shape(case, shape):

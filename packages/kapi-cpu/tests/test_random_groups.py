@@ -12,11 +12,11 @@ from cpu_backend import SHAPES, shapes
 
 from kapi_cpu import host_target
 
-BLOCKS, BLOCK = 100, 8
+BLOCKS, BLOCK = 200, 4
 SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
 
 
-@pytest.mark.nightly(one_in=50)
+@pytest.mark.nightly(one_in=100)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_groups_agree_with_the_simulator(block):
     """Every other kernel by default, the others for fewer lanes, more lanes, or an older processor."""
