@@ -315,7 +315,7 @@ class _InPlaceCall:
 
 
 _Decision: TypeAlias = _InPlaceCall | SmallCalls | HostWarning | CPUDispatcher
-"""Who has a call, of those with its types and shapes; `SmallCalls` where its arrays share no memory."""
+"""The owner of a call, of those with its types and shapes; `SmallCalls` where its arrays share no memory."""
 
 
 def _by_dispatcher(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
