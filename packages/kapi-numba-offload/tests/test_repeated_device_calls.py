@@ -175,3 +175,42 @@ def test_functions_that_make_arrays_of_numbers(request, has_gpu, is_gpu, launche
     names = {kernel.__name__.split("_line")[0] for kernel, *_ in launches}
     assert ("coordinates" in names) == (has_gpu or is_gpu)
     assert "counted" not in names
+
+
+def added_to_rows(p, q):
+    for i in range(p.shape[0]):
+        p[i, :] = p[i, :] * 0.5 + q[i]
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+def test_lifted_loops_see_memory_that_is_shared():
+    """A row that a later iteration reads, after calls with arrays of their own."""
+    offloaded = numba.njit(added_to_rows)
+    a = np.arange(60.0 * 60).reshape(60, 60) / 64
+    for part in (None, None, np.s_[1], np.s_[:, 1], np.s_[59, ::-1], None, np.s_[1]):
+        expected, given = a.copy(), dpnp.asarray(a)
+        added_to_rows(expected, a[0].copy() if part is None else expected[part])
+        offloaded(given, dpnp.asarray(a[0]) if part is None else given[part])
+        np.testing.assert_allclose(given.asnumpy(), expected, rtol=1e-12)
+
+
+def reduced_along_axes(a):
+    return (
+        np.sum(a, axis=0),
+        a.max(axis=1),
+        np.mean(a, axis=1),
+        np.min(a[1:], axis=0),
+        a.sum(),
+        np.prod(a[:, :2], axis=1),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "bool", "complex128"])
+def test_reductions_of_arrays_are_numpys(dtype):
+    a = (np.arange(40.0).reshape(5, 8) % 7 - 2).astype(dtype)
+    offloaded = numba.njit(reduced_along_axes)
+    for _ in range(2):
+        for found, expected in zip(offloaded(dpnp.asarray(a)), reduced_along_axes(a), strict=True):
+            on_host = found.asnumpy() if hasattr(found, "asnumpy") else found
+            np.testing.assert_allclose(on_host, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
+            assert not hasattr(found, "asnumpy") or found.dtype == expected.dtype

@@ -11,13 +11,16 @@ import numpy as np
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import (
     device_facts,
+    have_disjoint_spans,
     is_device_array,
     is_numpy_array,
     library,
     may_share_memory,
     queue_of,
 )
+from kapi_numba_offload.loops.captured_values import described
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.simulation import is_simulating
 
 __all__ = ["LiftedLoop", "RowIndex", "ScanLoop", "stores_are_disjoint", "counts"]
@@ -65,6 +68,7 @@ class LiftedLoop:
     is_used: bool = False
     parts: list[Any] = field(default_factory=list)
     other_parts: list[Any] = field(default_factory=list)
+    _suited: BoundedCache[tuple[Any, ...], None] = field(default_factory=lambda: BoundedCache(64), init=False)
 
     @property
     def unused(self) -> list[Any]:
@@ -77,8 +81,15 @@ class LiftedLoop:
         - `bounds`: start, stop and step of each loop, outermost first.
         - `captured`: the values of `given`.
         """
-        self.is_used = self._suits(bounds, dict(zip(self.given, captured, strict=True)))
+        values = None if is_simulating() else described(bounds, captured, (), are_strong=False, asked=())
+        is_known = values is not None and values.key in self._suited and self._has_disjoint_stores(captured)
+        self.is_used = is_known or self._suits(bounds, dict(zip(self.given, captured, strict=True)))
+        if self.is_used and not is_known and values is not None:
+            self._suited[values.key] = None
         return self.is_used
+
+    def _has_disjoint_stores(self, captured: Sequence[Any]) -> bool:
+        return have_disjoint_spans([self.given.index(name) for name in self.stored], captured)
 
     def _suits(self, bounds: Sequence[Any], named: Mapping[str, Any]) -> bool:
         arrays = [each for each in named.values() if is_device_array(each)]
