@@ -37,6 +37,7 @@ class CupyLibrary(ArrayLibrary):
     functions = cupy
     array_class = cupy.ndarray
     mended = frozenset(("argmax", "argmin"))
+    has_slow_reductions = True
     replays_graphs = True
     has_read_only_arrays = False
     has_numpy_signatures = True

@@ -82,6 +82,8 @@ class ArrayLibrary(ABC):
         Its names of parameters, by NumPy's, where they differ.
     required_parameters : dict of str to dict
         By the names of functions, parameters that have a default in NumPy alone, with that.
+    has_slow_reductions : bool
+        Whether kernels reduce its arrays in less time than its functions.
     replays_graphs : bool
         Whether the driver of its devices replays a graph by itself, so that it takes less time than its launches.
     has_read_only_arrays : bool
@@ -100,6 +102,7 @@ class ArrayLibrary(ABC):
     mended: frozenset[str] = frozenset()
     parameter_names: Mapping[str, str] = {}
     required_parameters: Mapping[str, Mapping[str, Any]] = {}
+    has_slow_reductions = False
     replays_graphs = False
     has_read_only_arrays = True
     has_numpy_signatures = False

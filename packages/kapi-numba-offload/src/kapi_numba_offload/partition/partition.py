@@ -289,6 +289,8 @@ class Partition:
         function = self._python_code.function(node)
         if function is not None:
             return function
+        if isinstance(node, ast.Slice):
+            return self._slice(node)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -297,6 +299,16 @@ class Partition:
         ):
             return self._helper_call("element", element, [rewritten], node)
         return rewritten
+
+    def _slice(self, node: ast.Slice) -> ast.Slice:
+        """A slice whose bounds are numbers: CuPy takes none of its own 0-d arrays there."""
+        bounds = [field for field in ("lower", "upper", "step")
+                  if (bound := getattr(node, field)) is not None and self.facts.may_be_usm(bound)]  # fmt: skip
+        made = self._children(node)
+        for field in bounds:
+            bound = getattr(made, field)
+            setattr(made, field, self._helper_call("element", element, [bound], bound))
+        return made
 
     def _with_warning(self, node: ast.expr, array: str) -> ast.expr:
         """A comprehension over elements, after the call that warns of it."""
@@ -357,7 +369,9 @@ class Partition:
             return None
         is_extremum = (is_full and name in ("min", "max")) or name in POSITIONS
         is_extremum = is_extremum and self.facts.is_usm(operands[0])
-        if not is_extremum and not self.facts.is_operation(operands[0]):
+        library = self.facts.library
+        is_of_array = library is not None and library.has_slow_reductions and self.facts.is_usm(operands[0])
+        if not (is_extremum or is_of_array or self.facts.is_operation(operands[0])):
             return None
         if not is_full and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None

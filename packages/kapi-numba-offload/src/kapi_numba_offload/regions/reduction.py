@@ -76,10 +76,13 @@ class _Layout:
         operands = list(leaves)
         if self.is_flat:
             operands = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
-        result = self.make(queue)
-        pieces = [make(queue) for make in self.make_pieces]
-        submit(self.first, self.spaces[0], [*(pieces or [result]), self.identity, *operands, *self.before])
-        if self.second is not None:
+        if self.second is None:
+            result = self.make(queue)
+            submit(self.first, self.spaces[0], [result, self.identity, *operands, *self.before])
+        else:
+            pieces = [make(queue) for make in self.make_pieces]
+            submit(self.first, self.spaces[0], [*pieces, self.identity, *operands, *self.before])
+            result = self.make(queue)  # while the device works
             submit(self.second, self.spaces[1], [result, *pieces, self.identity, *self.after])
         return result if result.shape == self.shape else result.reshape(self.shape)
 
