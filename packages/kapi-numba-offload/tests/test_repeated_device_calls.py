@@ -206,7 +206,7 @@ def reduced_along_axes(a):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "bool", "complex128"])
-def test_reductions_of_arrays_are_numpys(dtype):
+def test_reductions_of_arrays_agree_with_numpy(dtype):
     a = (np.arange(40.0).reshape(5, 8) % 7 - 2).astype(dtype)
     offloaded = numba.njit(reduced_along_axes)
     for _ in range(2):
