@@ -1,5 +1,8 @@
 """Branches that few work-items take, by arithmetic on their numbers: work-groups give what the simulator gives."""
 
+import importlib.util
+import os
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -157,6 +160,67 @@ def test_active_work_items_are_those_of_the_condition(function, lanes):
         with np.errstate(over="ignore"):
             world.call_kernel(kapi.kernel(function), kapi.NdRange(LOCAL * GROUPS, LOCAL), a, results[-1], tile, numbers)
     np.testing.assert_array_equal(results[1], results[0])
+
+
+SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
+
+
+def random_source(seed):
+    """A kernel whose branches compare numbers of work-items with what their group shares, in many ways."""
+    pick = random.Random(seed).choice
+
+    def shared():
+        return pick(["numbers[number]", "number + 1", "2 * number + 1", "1 << number % 7", "n - 1", "n // 2", "4", "7"])
+
+    def condition():
+        item = pick(["k", "k", "i", f"(k + {shared()})", f"({pick((2, 3))} * k + {shared()})", f"{shared()} * k"])
+        return pick([
+            f"{item} % ({shared()}) == {pick((0, 0, 1, 3, -1))}", f"{item} & ({shared()}) - 1 == {pick((0, 0, 2))}",
+            f"{item} {pick(('<', '<=', '>', '>=', '==', '!='))} {shared()}", f"{item} % ({shared()}) != 0",
+            f"{item} < {shared()} and k % ({shared()}) == 0", f"k % 8 == 0 and tile[k] > {shared()}",
+        ])  # fmt: skip
+
+    def effect():
+        at = pick(["n - 1 - k", f"(k * ({shared()})) & 31", f"(k + {pick((1, 5))}) % n"])
+        return pick([f"out[i] += tile[{at}] * {shared()}", f"out[i] -= tile[{at}] + tile[k]", "own = out[i] + tile[k]"])
+
+    lines = ["def drawn(item: kapi.NdItem, a, out, tile, numbers):"]
+    lines += ["    k, group, i = item.get_local_id(0), item.get_group(), item.get_global_id(0)"]
+    lines += [
+        "    n, own = item.get_local_range(0), 0",
+        "    tile[k] = a[i]",
+        "    for number in range(numbers.shape[0]):",
+    ]
+    for _ in range(pick((1, 2, 3))):
+        lines.append("        kapi.group_barrier(group)")
+        for _ in range(pick((1, 1, 1, 2))):
+            indent = "        "
+            if pick((True, False, False)):
+                lines.append(f"{indent}if number % 3 == {pick((0, 1))}:")
+                indent += "    "
+            lines += [f"{indent}if {condition()}:", f"{indent}    {effect()}"]
+            if pick((True, False, False)):
+                lines += [f"{indent}else:", f"{indent}    {effect()}"]
+    return "import kapi_sim as kapi\n\n\n" + "\n".join([*lines, "    out[i] += own", ""])
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_random_conditions_have_the_active_work_items_of_the_simulator(number, tmp_path):
+    seed = (SEED << 8) + number
+    file = tmp_path / f"drawn_{seed}.py"
+    file.write_text(random_source(seed))
+    specification = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    size = (LOCAL, 33, 128)[number % 3]
+    a, numbers = np.random.default_rng(seed).integers(-9, 99, 2 * size), np.array([1, 2, 8, -3, 64, 5, 2**40, 16])
+    results = []
+    for world in (kapi, Cpu(replace(host_target(), lanes=(0, 0, 4)[number // 3 % 3])).kapi):
+        results.append(np.zeros_like(a))
+        tile = kapi.LocalAccessor(size, np.int64)
+        with np.errstate(over="ignore"):
+            world.call_kernel(kapi.kernel(module.drawn), kapi.NdRange(2 * size, size), a, results[-1], tile, numbers)
+    np.testing.assert_array_equal(results[1], results[0], file.read_text())
 
 
 def sums(item: kapi.NdItem, a, out, tile):
