@@ -170,7 +170,9 @@ def random_source(seed):
     pick = random.Random(seed).choice
 
     def shared():
-        return pick(["numbers[number]", "number + 1", "2 * number + 1", "1 << number % 7", "n - 1", "n // 2", "4", "7"])
+        return pick(
+            ["numbers[number]", "number + 1", "2 * number + 1", "(1 << number % 7)", "n - 1", "n // 2", "4", "7"]
+        )
 
     def condition():
         item = pick(["k", "k", "i", f"(k + {shared()})", f"({pick((2, 3))} * k + {shared()})", f"{shared()} * k"])
