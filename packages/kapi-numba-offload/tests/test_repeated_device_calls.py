@@ -155,9 +155,26 @@ def counted(count):
     return made
 
 
+@numba.njit("float64[:](float64)", parallel=True)
+def thirds(count):
+    made = np.empty(int(count))
+    for i in prange(int(count)):
+        made[i] = i * count / 3
+    return made
+
+
+@numba.njit(parallel=True)
+def digits(count):
+    """A loop that is no kernel: kernels have no text."""
+    made = np.empty(count)
+    for i in prange(count):
+        made[i] = len(str(i * 7))
+    return made
+
+
 def with_helpers(a, rows, columns):
     i_of, j_of = coordinates(rows, columns=columns)
-    return a * i_of + j_of, counted(rows)
+    return a * i_of + j_of, counted(rows), thirds(rows), digits(rows)
 
 
 @pytest.mark.parametrize("has_gpu", [False, True])
@@ -174,7 +191,7 @@ def test_functions_that_make_arrays_of_numbers(request, has_gpu, is_gpu, launche
             np.testing.assert_allclose(found.asnumpy(), other)
     names = {kernel.__name__.split("_line")[0] for kernel, *_ in launches}
     assert ("coordinates" in names) == (has_gpu or is_gpu)
-    assert "counted" not in names
+    assert names.isdisjoint(("counted", "thirds", "digits"))
 
 
 def added_to_rows(p, q):

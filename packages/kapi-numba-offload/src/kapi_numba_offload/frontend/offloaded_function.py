@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
-from kapi_numba_offload.frontend.context_arguments import BoundArguments, bound_arguments
+from kapi_numba_offload.frontend.context_arguments import bound_arguments
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.libraries.arrays import GUESTS, Guest, adopted, guest_of, is_device_array, like, queue_of
 from kapi_numba_offload.libraries.installed import default_library, library_named, library_of, library_of_queue
@@ -50,7 +50,7 @@ from kapi_numba_offload.run.offload_report import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_runtime.platform.current import host_array_target
-from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
+from kapi_sim.errors import KapiError, KernelCompilationError
 from kapi_types import DeviceArrayType
 
 __all__ = ["OffloadedFunction", "holds_usm", "is_inside"]
@@ -124,7 +124,7 @@ class OffloadedFunction(OffloadedParts):
             function, definition, names, kinds, contiguous, options or options_of(function),
             _library(arguments, library), numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_dtype(definition, names, is_narrow),
-            version_of_helper=_version_of_helper,
+            made_by_helper=_made_by_helper,
         )  # fmt: skip
         self.partition, self.library_name = Partition(facts), facts.library_name
         for node, usm, host in kinds.mixtures:
@@ -415,12 +415,10 @@ def queue_among(*args: Any) -> Any:
 _helpers: WeakKeyDictionary[Any, dict[tuple[Any, ...], OffloadedFunction | None]] = WeakKeyDictionary()
 
 
-def _version_of_helper(
-    function: Any, queue: Any, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> Callable[[], Any] | None:
-    """The call of a function that makes arrays of numbers, on a GPU, if all of its work is kernels there."""
+def _made_by_helper(function: Any, queue: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The arrays that a function makes of numbers on a GPU; None if not all of its work is kernels there."""
     own = library_of_queue(queue)
-    if own.is_host or own.facts(queue).has_host_memory or not isinstance(function, CPUDispatcher) or function.locals:
+    if own.is_host or own.facts(queue).has_host_memory or not isinstance(function, CPUDispatcher):
         return None
     given = bound_arguments(function, args, keywords)
     if given is None or not all(isinstance(each, (bool, int, float, complex, np.generic)) for each in given.values):
@@ -430,23 +428,26 @@ def _version_of_helper(
     if key not in known:
         known[key] = _offloaded_helper(function, key[1:], own)
     made = known[key]
-    return None if made is None else partial(_called_on, queue, made, given)
+    if made is None:
+        return None
+    before, _state.queue = _state.queue, queue
+    try:
+        return made(*given.args, **given.keywords)
+    except KapiError:  # it changes nothing but arrays of its own, so that Numba may begin anew
+        known[key] = None
+        return None
+    finally:
+        _state.queue = before
 
 
 def _offloaded_helper(function: Any, types_: Sequence[types.Type], library: ArrayLibrary) -> OffloadedFunction | None:
-    if inspect.isgeneratorfunction(function.py_func):
+    has_types = function.locals or not function._can_compile  # types of its own, which numbers are converted to
+    if has_types or inspect.isgeneratorfunction(function.py_func):
         return None
-    options = options_of(function.py_func).with_flags(flags_of(function))
+    # Numba has what cannot be a kernel.
+    options = replace(options_of(function.py_func).with_flags(flags_of(function)), fallback=False)
     try:
         made = OffloadedFunction(function.py_func, types_, numba_types=True, options=options, library=library)
-    except (KernelCompilationError, ExecutionPlacementError, TypeError):
+    except (KapiError, TypeError):
         return None  # which Numba may compile, or refuses in its own words
     return made if made.partition.is_of_kernels else None
-
-
-def _called_on(queue: Any, function: OffloadedFunction, given: BoundArguments) -> Any:
-    before, _state.queue = _state.queue, queue
-    try:
-        return function(*given.args, **given.keywords)
-    finally:
-        _state.queue = before

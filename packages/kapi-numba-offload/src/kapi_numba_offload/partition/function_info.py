@@ -26,7 +26,7 @@ PREFIX = "__kapi_"
 """The prefix of names that a partitioned body has and the user's does not."""
 
 
-VersionOfHelper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], "Callable[[], Any] | None"]
+MadeByHelper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class FunctionInfo:
@@ -36,8 +36,8 @@ class FunctionInfo:
     - `library`: the library of its arrays, or of those that it makes; None if it has neither.
     - `numba_types`: whether expressions have Numba's types; else the array library's.
     - `has_narrow_integers`: whether it may have integers of fewer than 64 bits, or NumPy's bools.
-    - `version_of_helper`: gives the call of a function on a device, by the function, a queue, and the arguments without
-      arrays; None where all of it is better left to Numba.
+    - `made_by_helper`: gives what a function makes on a device, by the function, a queue, and the arguments, which have
+      no arrays; None where Numba is to run it.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class FunctionInfo:
         *,
         numba_types: bool,
         has_narrow_integers: bool = True,
-        version_of_helper: VersionOfHelper = lambda *_: None,
+        made_by_helper: MadeByHelper = lambda *_: None,
     ) -> None:
-        self.version_of_helper = version_of_helper
+        self.made_by_helper = made_by_helper
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
         self.library, self.library_name = library, "" if library is None else library.name

@@ -275,20 +275,20 @@ class HelperCall:
     On a GPU kernels make them where they can. Else Numba runs it, and makes NumPy's, which are copied to the queue, as
     `numpy.zeros` makes an array there.
 
-    - `version`: as `FunctionInfo.version_of_helper`.
+    - `on_device`: as `FunctionInfo.made_by_helper`.
     """
 
-    def __init__(self, function: Callable[..., Any], location: Any, version: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], location: Any, on_device: Callable[..., Any]) -> None:
         self.location = location
-        self._function, self._version = function, version
+        self._function, self._on_device = function, on_device
 
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
         """Call it: the queue first."""
         given = (*args, *keywords.values())
         if queue is None or next(arrays_among(given), None) is not None or _has_host(given):
             return self._function(*args, **keywords)
-        version = self._version(self._function, queue, args, keywords)
-        return _back(self._function(*args, **keywords), queue, "device") if version is None else version()
+        made = self._on_device(self._function, queue, args, keywords)
+        return _back(self._function(*args, **keywords), queue, "device") if made is None else made
 
 
 class OverloadedCall:

@@ -400,7 +400,7 @@ class Partition:
                 return self._helper_call(f"convert_{function.__name__}", Conversion(function), node.args, node)
             if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
                 args = [self.queue(node), *node.args]
-                helper = HelperCall(function, location, self.facts.version_of_helper)
+                helper = HelperCall(function, location, self.facts.made_by_helper)
                 return self._helper_call(f"helper_{len(self.helpers)}", helper, args, node, node.keywords)
             return node
         return self._numpy_call(node, name, function, location, texts)
