@@ -23,14 +23,8 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.atomic_updates import (
-    AtomicUpdates,
-    Extremum,
-    added_values,
-    are_made_of,
-    as_update,
-    extremum_of,
-)
+from kapi_numba_offload.analysis.updates import Extremum, added_values, are_made_of, as_update, extremum_of
+from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
