@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DRAW_IN_PLACE", "METHODS_OF_GENERATORS", "number_of_axes", "random_name"]
+from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.source import parsed_function, user_function
+from kapi_numba_offload.analysis.syntax import nodes_in
+
+__all__ = ["DRAW_IN_PLACE", "METHODS_OF_GENERATORS", "draws", "function_draws", "number_of_axes", "random_name"]
 
 _SIZES: dict[str, int | None] = {
     "beta": 2, "binomial": 2, "chisquare": 1, "choice": 1, "dirichlet": 1, "exponential": 1, "f": 2, "gamma": 2,
@@ -75,3 +80,18 @@ def number_of_axes(name: str, node: ast.Call, ranks: Sequence[int | None]) -> in
     else:
         size = ranks[at] if len(node.args) > at else 0
     return None if size is None else size + (own in ("multinomial", "dirichlet", "multivariate_normal"))
+
+
+def draws(body: Sequence[ast.stmt], names: Scope, seen: frozenset[FunctionType] = frozenset()) -> bool:
+    """Whether a body, or a function of the user's that it names, draws random numbers."""
+    values = [names.value(each) for each in nodes_in(body) if isinstance(each, (ast.Name, ast.Attribute))]
+    return any(random_name(each) is not None or function_draws(each, seen) for each in values)
+
+
+def function_draws(value: Any, seen: frozenset[FunctionType] = frozenset()) -> bool:
+    """Whether a function of the user's, or one that it names, draws random numbers; those of `seen` are looked at."""
+    function = user_function(value)
+    if function is None or function in seen:
+        return False
+    definition = parsed_function(function)
+    return definition is not None and draws(definition.body, Scope(function, definition), seen | {function})

@@ -12,6 +12,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.analysis.effects import asserts
+from kapi_numba_offload.analysis.random_functions import draws
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.group_reduction import (
@@ -31,7 +32,7 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.libraries.interface import DeviceFacts
-from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, draws
+from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import Described, as_tuples, described, loop_values, only_read
 from kapi_numba_offload.loops.coarsening import may_coarsen

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Any
 
 import numba
@@ -18,12 +17,10 @@ import kapi_runtime
 from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.source import parsed_function, user_function
 from kapi_numba_offload.analysis.syntax import (
     Part,
     expression,
     located,
-    nodes_in,
     rewrite_blocks,
     rewrite_expressions,
     statements,
@@ -31,7 +28,7 @@ from kapi_numba_offload.analysis.syntax import (
 )
 from kapi_numba_offload.loops.body.state import NotInKernelError, unsupported_option
 
-__all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed", "draws", "function_draws"]
+__all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed"]
 
 SEED = "kapi_seed"
 """The parameter of a kernel that draws."""
@@ -78,21 +75,6 @@ _DRAWS: dict[str, tuple[str, dict[str, float | None]]] = {
     "random.randint": (_INTEGER.format(low="A", high="B + 1"), {"a": None, "b": None}),
 }
 """The number that is drawn, with its parameters in capitals, and their names and defaults: None where there is none."""
-
-
-def draws(body: Sequence[ast.stmt], names: Scope, seen: frozenset[FunctionType] = frozenset()) -> bool:
-    """Whether a body, or a function of the user's that it names, draws random numbers."""
-    values = [names.value(each) for each in nodes_in(body) if isinstance(each, (ast.Name, ast.Attribute))]
-    return any(random_name(each) is not None or function_draws(each, seen) for each in values)
-
-
-def function_draws(value: Any, seen: frozenset[FunctionType] = frozenset()) -> bool:
-    """Whether a function of the user's, or one that it names, draws random numbers; those of `seen` are looked at."""
-    function = user_function(value)
-    if function is None or function in seen:
-        return False
-    definition = parsed_function(function)
-    return definition is not None and draws(definition.body, Scope(function, definition), seen | {function})
 
 
 def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str]) -> list[ast.stmt]:

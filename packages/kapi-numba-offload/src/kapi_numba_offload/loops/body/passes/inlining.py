@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
+from kapi_numba_offload.analysis.random_functions import function_draws
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function, user_function
 from kapi_numba_offload.analysis.syntax import (
@@ -29,7 +30,6 @@ from kapi_numba_offload.analysis.syntax import (
     variable,
 )
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.passes.draw_random import function_draws
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
 
