@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence, Set
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import nodes_in
+from kapi_numba_offload.analysis.syntax import integer_literal, nodes_in
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
-__all__ = ["IndexFacts", "LowerBounds", "is_injective"]
+__all__ = ["IndexFacts", "LowerBounds", "Range", "counted_range", "is_injective"]
 
+_NO_RANGE: Range = ast.Constant(None), ast.Constant(None), 0
 _SIZES = ("shape", "size", "ndim")
 
 
@@ -181,12 +182,27 @@ def _is_shape(node: ast.Subscript) -> bool:
     return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
+Range = tuple[ast.expr, ast.expr, int]
+"""Start, stop and step of a loop over a range."""
+
+
+def counted_range(loop: ast.For) -> Range | None:
+    """The range of the variable of a loop; None where its step is no constant."""
+    match loop:
+        case ast.For(ast.Name(), ast.Call(_, [stop])):
+            return ast.Constant(0), stop, 1
+        case ast.For(ast.Name(), ast.Call(_, [start, stop, *steps])):
+            step = integer_literal(steps[0]) if steps else 1
+            return (start, stop, step) if step else None
+    return None
+
+
 class LowerBounds:
     """Lower bounds of a loop's integers: an index that is never negative needs no wrapping.
 
     - `known`: variables that are never below a number.
     - `assigned_once`: variables that have one assignment in the loop.
-    - `counters`: variables that several loops in it assign, and nothing else.
+    - `counters`: loops around the statement whose variables nothing else assigns.
     - `kept`: variables from outside of the loop that it does not assign.
     """
 
@@ -195,12 +211,11 @@ class LowerBounds:
         names: Scope,
         known: Mapping[str, int],
         assigned_once: Set[str],
-        counters: Set[str] = frozenset(),
+        counters: Mapping[str, Range],
         kept: Set[str] = frozenset(),
     ) -> None:
         self._names, self._lower, self._assigned_once, self._kept = names, dict(known), assigned_once, kept
         self._counters = counters
-        self._spans: dict[str, tuple[ast.expr, ast.expr]] = {}
 
     def take_assignment(self, name: str, value: ast.expr) -> None:
         """Note what is known of a variable that is assigned a value."""
@@ -212,25 +227,6 @@ class LowerBounds:
         """Note that a variable counts from 0."""
         self._lower[name] = 0
 
-    def take_loop(self, node: ast.For) -> None:
-        """Note what is known of the variable of a loop."""
-        if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):
-            return
-        args = node.iter.args
-        step = args[2].value if len(args) == 3 and isinstance(args[2], ast.Constant) else 1 if len(args) < 3 else None
-        if isinstance(step, int) and step > 0 and node.target.id in self._assigned_once | self._counters:
-            start, stop = (ast.Constant(0), args[0]) if len(args) == 1 else args[:2]
-            self._spans[node.target.id] = start, stop
-            low = self.of(start)
-            if low is not None:
-                self._lower[node.target.id] = low
-
-    def leave_loop(self, name: str) -> None:
-        """Note the end of a loop: of several with one variable, the latest one may have no iterations."""
-        if name in self._counters:
-            self._lower.pop(name, None)
-            self._spans.pop(name, None)
-
     def of(self, node: ast.expr) -> int | None:
         """A number that the value is never below, None if none is known."""
         match node:
@@ -238,7 +234,10 @@ class LowerBounds:
                 return value if type(value) is int else None
             case ast.Name(name):
                 value = self._names.value(node)
-                return self._lower.get(name) if value is UNKNOWN else value if type(value) is int else None
+                if value is not UNKNOWN:
+                    return value if type(value) is int else None
+                start, _, step = self._counters.get(name, _NO_RANGE)
+                return self.of(start) if step > 0 else self._lower.get(name)
             case ast.Subscript(ast.Attribute(attr="shape")) | ast.Call(ast.Name("len" | "abs")):
                 return 0
             case ast.Call(ast.Name("max"), args):
@@ -262,8 +261,8 @@ class LowerBounds:
                 return Counter({"": value})
             case ast.Name() if type(value := self._names.value(node)) is int:
                 return Counter({"": value})
-            case ast.Name(name) if name in self._spans:
-                start, stop = self._spans[name]
+            case ast.Name(name) if (span := self._counters.get(name, _NO_RANGE))[2] > 0:
+                start, stop, _ = span
                 return self._linear(ast.BinOp(stop, ast.Sub(), ast.Constant(1)) if is_most else start, is_most=is_most)
             case ast.Name(name) if name in self._kept and self._lower.get(name, -1) >= 0:
                 return Counter({name: 1, "": 0})

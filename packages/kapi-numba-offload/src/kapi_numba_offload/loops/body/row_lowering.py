@@ -138,8 +138,7 @@ class RowLowering:
         if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
             # In an iteration, one after another.
             node.iter.func = ast.copy_location(variable("range"), node.iter.func)
-        self._state.lower.take_loop(node)
-        self._state.launch.take_counter(node)
+        self._state.take_loop(node)
         return node
 
     def _is_made_by_group(self, node: ast.stmt) -> bool:

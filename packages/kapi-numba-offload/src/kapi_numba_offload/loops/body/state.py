@@ -21,7 +21,7 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.loops.body.index_analysis import LowerBounds
+from kapi_numba_offload.loops.body.index_analysis import LowerBounds, Range, counted_range
 from kapi_numba_offload.loops.body.launches.equal_lengths import EqualLengths
 from kapi_numba_offload.loops.body.launches.integer_expressions import FUNCTIONS
 from kapi_numba_offload.loops.body.launches.launch_integers import LaunchIntegers
@@ -60,6 +60,7 @@ class BodyState:
     - `views`: variables that are views of arrays.
     - `loops`: the names that are read in each loop around the current statement.
     - `expressions`: variables that are expressions of arrays, whose elements are computed at each use.
+    - `counters`: loops over ranges around the current statement, by their variables if nothing else assigns these.
     - `assignments`: the number of the body's assignments to each variable.
     - `before`: statements that come before the current one.
     - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
@@ -111,13 +112,13 @@ class BodyState:
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
-        by_loops = Counter(names_in([each.target for each in nodes if isinstance(each, ast.For)], ast.Store))
-        self.launch = LaunchIntegers(names, known, self.assignments, by_loops, self.loops)
+        self._by_loops = Counter(names_in([each.target for each in nodes if isinstance(each, ast.For)], ast.Store))
+        self.counters: dict[str, Range] = {}
+        self.launch = LaunchIntegers(names, known, self.assignments, self.counters, self.loops)
         self.lengths = EqualLengths(self.launch.resolve, are_checked=checks_lengths)
         once = {name for name, count in self.assignments.items() if count == 1}
         kept = {*known.arrays, *known.integers} - self.assignments.keys()
-        self._counters = {name for name, count in by_loops.items() if count > 1 and self.assignments[name] == count}
-        self.lower = LowerBounds(names, known.lower, once, self._counters, kept)
+        self.lower = LowerBounds(names, known.lower, once, self.counters, kept)
         self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
         self.sliced = {
@@ -158,12 +159,18 @@ class BodyState:
             raise NotInKernelError(f"variable {view.array} for several arrays, of which {node.id} is one", node)
         return view
 
+    def take_loop(self, node: ast.For) -> None:
+        """Note a loop over a range, until `leave_loop`."""
+        found = counted_range(node)
+        if found is not None and isinstance(node.target, ast.Name):
+            name = node.target.id
+            if self.assignments[name] in (1, self._by_loops[name]):
+                self.counters[name] = found
+
     def leave_loop(self, node: ast.For) -> None:
         """Note the end of a loop."""
         if isinstance(node.target, ast.Name):
-            self.lower.leave_loop(node.target.id)
-            if node.target.id in self._counters:
-                self.launch.counters.pop(node.target.id, None)
+            self.counters.pop(node.target.id, None)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
@@ -247,7 +254,7 @@ class BodyState:
         `body` is given the index of an element. What it puts before a statement is in the loops, before its own.
         """
         counters = [self.new("k") for _ in shape]
-        self.launch.counters.update(
+        self.counters.update(
             {each: (ast.Constant(0), own.length, 1) for each, own in zip(counters, shape, strict=True)}
         )
         at: list[ast.expr] = [variable(each) for each in counters]

@@ -68,63 +68,29 @@ class EqualLengths:
         yield
         self._path.pop()
 
-    def required(self, one: ast.expr, other: ast.expr, text: str, ones: Sequence[ast.expr] = ()) -> list[ast.stmt]:
-        """Note that two lengths must be equal, and return the statements that check it.
+    def required(
+        self, test: Callable[[Sequence[ast.expr]], ast.expr | None], lengths: Sequence[ast.expr], text: str
+    ) -> list[ast.stmt]:
+        """Note a condition of lengths, and return the statements that check it where the kernel comes to it.
 
-        - `text`: the words of the error.
-        - `ones`: those of the two that may be 1 instead.
-        """
-        test = _test(one, other, ones)
-        if test is None:
-            return []
-        known = [each for length in (one, other, *ones) if (each := self._resolve(length)) is not None]
-        if len(known) < 2 + len(ones):
-            self._are_all = False
-        else:
-            of_launch = _test(known[0], known[1], known[2:])
-            if of_launch is None:
-                return []
-            self._note(of_launch, known)
-        return self._checks(test, text)
-
-    def required_element(self, length: ast.expr, text: str) -> list[ast.stmt]:
-        """Note that an axis must have elements, and return the statements that check it.
-
+        - `test`: the condition for lengths that are spelled so; None where it is sure.
         - `text`: the words of the error.
         """
-        known = self._resolve(length)
-        if isinstance(known, ast.Constant) and isinstance(known.value, int) and known.value > 0:
+        made, known = test(lengths), [each for length in lengths if (each := self._resolve(length)) is not None]
+        if made is None or (len(known) == len(lengths) and (of_launch := test(known)) is None):
             return []
-        if known is None:
+        if len(known) < len(lengths):
             self._are_all = False
         else:
-            self._note(expression("LENGTH > 0", LENGTH=known), [known])
-        return self._checks(expression("LENGTH > 0", LENGTH=length), text)
-
-    def _note(self, test: ast.expr, lengths: Sequence[ast.expr]) -> None:
-        """Note a condition that the launch decides."""
-        self._tests[f"({ast.unparse(test)})"] = None
-        self._read_integers |= any(map(_reads_integers, lengths))
-
-    def _checks(self, test: ast.expr, text: str) -> list[ast.stmt]:
-        """The statements that check a condition, where the kernel comes to it."""
+            assert of_launch is not None
+            self._tests[f"({ast.unparse(of_launch)})"] = None
+            self._read_integers |= any(map(_reads_integers, known))
         paths = [each for each in self._path if each is not None]
         if not self._are_checked or len(paths) < len(self._path):
             return []
         for each in paths:
-            test = expression("not PATH or TEST", PATH=each, TEST=test)
-        return statements(f"if not TEST:\n    raise kapi_ValueError({text!r})", TEST=test)
-
-
-def _test(one: ast.expr, other: ast.expr, ones: Sequence[ast.expr]) -> ast.expr | None:
-    """The test that lengths are equal, or one of some is 1; None where that is sure."""
-    if ast.unparse(one) == ast.unparse(other) or any(ast.unparse(each) == "1" for each in ones):
-        return None
-    test = expression("ONE == OTHER", ONE=one, OTHER=other)
-    for each in ones:
-        if not isinstance(each, ast.Constant):
-            test = expression("TEST or LENGTH == 1", TEST=test, LENGTH=each)
-    return test
+            made = expression("not PATH or TEST", PATH=each, TEST=made)
+        return statements(f"if not TEST:\n    raise kapi_ValueError({text!r})", TEST=made)
 
 
 def _reads_integers(node: ast.expr) -> bool:

@@ -6,10 +6,11 @@ A work-group raises no error, so a loop is its only where the launch tells that 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from kapi_numba_offload.analysis.syntax import names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import expression, is_number, names_in, nodes_in
 from kapi_numba_offload.loops.body.launches.group_arrays import GroupArrays
 from kapi_numba_offload.loops.body.launches.integer_expressions import is_extent
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
@@ -17,6 +18,7 @@ from kapi_numba_offload.loops.body.views import Extent
 
 __all__ = ["require_elements", "require_equal", "within"]
 
+_EXTENT = re.compile(r"\w+\.shape\[\d+\]")
 _EMPTY = "an extremum must be of one element or more, got an empty array"
 
 
@@ -41,8 +43,8 @@ def require_equal(
         if state.group is not None:
             _require_of_launch(state, state.group, own.length, others.length, node)
         else:
-            lengths = [each.length for each in may_be_one if each.is_one is None]
-            state.put(state.lengths.required(own.length, others.length, text, lengths), node)
+            ones_of = [each.length for each in may_be_one if each.is_one is None]
+            state.put(state.lengths.required(_equality, [own.length, others.length, *ones_of], text), node)
 
 
 def _require_of_launch(state: BodyState, group: GroupArrays, one: ast.expr, other: ast.expr, node: ast.AST) -> None:
@@ -66,7 +68,7 @@ def require_elements(state: BodyState, shape: Sequence[Extent], node: ast.AST) -
     """Require that an array has elements: of the launch of a group, in all iterations."""
     for each in shape:
         if state.group is None:
-            state.put(state.lengths.required_element(each.length, _EMPTY), node)
+            state.put(state.lengths.required(_positivity, [each.length], _EMPTY), node)
             continue
         least = state.launch.extreme(each.length, is_most=False)
         if least is None:
@@ -90,20 +92,27 @@ def within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -
     return index
 
 
-def _differences(one: Any, other: Any) -> list[tuple[ast.expr, ast.expr]] | None:
-    """The lengths of arrays in which two expressions differ; None if they differ otherwise."""
-    if is_extent(one) and is_extent(other):
-        return [] if ast.unparse(one) == ast.unparse(other) else [(one, other)]
-    if type(one) is not type(other):
+def _equality(lengths: Sequence[ast.expr]) -> ast.expr | None:
+    """The test that two lengths are equal, or one of the others is 1; None where that is sure."""
+    one, other, *ones = lengths
+    if ast.unparse(one) == ast.unparse(other) or any(is_number(each, 1) for each in ones):
         return None
-    if isinstance(one, ast.AST):
-        fields = [(getattr(one, name, None), getattr(other, name, None)) for name in one._fields]
-    elif isinstance(one, list):
-        if len(one) != len(other):
-            return None
-        fields = list(zip(one, other, strict=True))
-    else:
-        return [] if one == other else None
-    found = [_differences(*each) for each in fields]
-    known = [each for each in found if each is not None]
-    return [pair for each in known for pair in each] if len(known) == len(found) else None
+    test = expression("ONE == OTHER", ONE=one, OTHER=other)
+    for each in ones:
+        if not isinstance(each, ast.Constant):
+            test = expression("TEST or LENGTH == 1", TEST=test, LENGTH=each)
+    return test
+
+
+def _positivity(lengths: Sequence[ast.expr]) -> ast.expr | None:
+    (length,) = lengths
+    is_sure = isinstance(length, ast.Constant) and length.value > 0
+    return None if is_sure else expression("LENGTH > 0", LENGTH=length)
+
+
+def _differences(one: ast.expr, other: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
+    """The lengths of arrays in which two expressions differ; None if they differ otherwise."""
+    if len({_EXTENT.sub("", ast.unparse(each)) for each in (one, other)}) > 1:
+        return None
+    extents = ([part for part in ast.walk(each) if is_extent(part)] for each in (one, other))
+    return [pair for pair in zip(*extents, strict=True) if len(set(map(ast.unparse, pair))) > 1]  # type: ignore[misc]

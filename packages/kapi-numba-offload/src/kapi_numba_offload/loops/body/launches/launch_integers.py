@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import expression, integer_literal, variable
+from kapi_numba_offload.analysis.syntax import expression, variable
+from kapi_numba_offload.loops.body.index_analysis import Range
 from kapi_numba_offload.loops.body.launches.integer_expressions import evaluated, resolve, resolve_partly
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
@@ -19,39 +20,28 @@ class LaunchIntegers:
 
     - `names`, `known`: what the function's names mean, and facts of the values of the launch.
     - `assignments`: the number of the body's assignments to each variable, and of those by loops.
-    - `loops`: the loops around the current statement.
+    - `counters`, `loops`: those around the current statement.
     - `values`: variables that have one value wherever they are read, and the value.
     - `made`: temporaries of the lowering, and all values that are assigned to each.
     - `sizes`: the lengths of private arrays, such as `a.shape[0]`.
     - `bounds`: variables of lengths, by their names, and what tells the most that each may be, or None.
-    - `counters`: start, stop and step of loops around the statement whose variables nothing else assigns.
     """
 
     def __init__(
-        self, names: Scope, known: LaunchFacts, assignments: Counter[str], by_loops: Counter[str], loops: list[set[str]]
+        self,
+        names: Scope,
+        known: LaunchFacts,
+        assignments: Counter[str],
+        counters: Mapping[str, Range],
+        loops: list[set[str]],
     ) -> None:
-        self._names, self._known, self._assignments, self._by_loops = names, known, assignments, by_loops
-        self._loops = loops
+        self._names, self._known, self._assignments = names, known, assignments
+        self._counters, self._loops = counters, loops
         self._relied_on: dict[str, list[tuple[set[str], Callable[[ast.expr], bool]]]] = {}
         self.values: dict[str, ast.expr] = {}
         self.made: dict[str, list[ast.expr]] = {}
         self.sizes: dict[str, int] = {}
         self.bounds: dict[str, Callable[[], int | None]] = {}
-        self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
-
-    def take_counter(self, node: ast.For) -> None:
-        """Note a loop over a range."""
-        match node:
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args)) if (
-                self._assignments[name] == self._by_loops[name]
-            ):
-                start, stop, step = (
-                    (ast.Constant(0), args[0], ast.Constant(1)) if len(args) == 1
-                    else (*args, ast.Constant(1)) if len(args) == 2 else args
-                )  # fmt: skip
-                number = integer_literal(step)
-                if number:
-                    self.counters[name] = start, stop, number
 
     # ------------------------------------------------------------------------------------------- expressions
 
@@ -106,8 +96,8 @@ class LaunchIntegers:
             case ast.Name(name) if name in self.bounds and is_most:
                 most = self.bounds[name]()
                 return None if most is None else ast.Constant(most)
-            case ast.Name(name) if name in self.counters:
-                start, stop, step = self.counters[name]
+            case ast.Name(name) if name in self._counters:
+                start, stop, step = self._counters[name]
                 if is_most != (step > 0):
                     return self.extreme(start, is_most=is_most)
                 last = self.extreme(stop, is_most=is_most)

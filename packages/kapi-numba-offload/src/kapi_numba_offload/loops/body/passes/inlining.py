@@ -29,7 +29,7 @@ from kapi_numba_offload.analysis.syntax import (
     rewrite_blocks,
     variable,
 )
-from kapi_numba_offload.loops.body.index_analysis import LowerBounds
+from kapi_numba_offload.loops.body.index_analysis import LowerBounds, counted_range
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
 
@@ -267,10 +267,11 @@ def _may_count_from_ends(helper: Helper, names: Scope) -> bool:
     nodes = list(ast.walk(helper.syntax))
     stores = Counter(names_in(nodes, ast.Store))
     given = {each.arg for each in nodes if isinstance(each, ast.arg)}
-    lower = LowerBounds(names, {}, {name for name, count in stores.items() if count == 1} - given)
-    for each in nodes:
-        if isinstance(each, ast.For) and names.is_range(each.iter):
-            lower.take_loop(each)
+    once = {name for name, count in stores.items() if count == 1} - given
+    loops = [each for each in nodes if isinstance(each, ast.For) and names.is_range(each.iter)]
+    counters = {each.target.id: found for each in loops if isinstance(each.target, ast.Name)
+                and each.target.id in once and (found := counted_range(each)) is not None}  # fmt: skip
+    lower = LowerBounds(names, {}, once, counters)
     indices = [index for each in nodes if isinstance(each, ast.Subscript) for index in indices_of(each)]
     parts = [part for each in indices
              for part in ([each.lower, each.upper, each.step] if isinstance(each, ast.Slice) else [each])]  # fmt: skip
