@@ -18,16 +18,19 @@ from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of,
 from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
-from kapi_numba_offload.loops.body.functions.matrix_functions import matrix_rows, product_rows, trace
+from kapi_numba_offload.loops.body.functions.matrix_functions import MATRIX_ROWS, TRACE, identity, product_rows
 from kapi_numba_offload.loops.body.functions.positions import selected
-from kapi_numba_offload.loops.body.functions.row_functions import number_of_sorted, rearranged, rounded
-from kapi_numba_offload.loops.body.functions.row_reductions import counted, reduced
+from kapi_numba_offload.loops.body.functions.row_calls import made_by
+from kapi_numba_offload.loops.body.functions.row_functions import QUANTILES, ROWS, rounded
+from kapi_numba_offload.loops.body.functions.row_reductions import REDUCTIONS, counted, product
 from kapi_numba_offload.loops.body.functions.searches import searched, spaced
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
 __all__ = ["RowExpressions"]
+
+_NUMBERS, _ROWS = REDUCTIONS | QUANTILES | TRACE, MATRIX_ROWS | ROWS
 
 
 class RowExpressions:
@@ -69,9 +72,9 @@ class RowExpressions:
     def _number(self, node: ast.expr) -> ast.expr | None:
         """A number that comes of arrays, in other syntax; None for other expressions."""
         state = self._state
-        found = reduced(state, node)
+        found = product(state, node) or made_by(_NUMBERS, state, node)
         if found is None and isinstance(node, ast.Call):
-            found = searched(state, node) or number_of_sorted(state, node) or trace(state, node)
+            found = searched(state, node)
         if found is not None:
             return found
         if isinstance(node, ast.Subscript):
@@ -174,7 +177,7 @@ class RowExpressions:
 
     def _made(self, node: ast.Call) -> Rows | None:
         """The rows of a function that is no elementwise operation; None for other calls."""
-        return spaced(self._state, node) or rearranged(self._state, node) or matrix_rows(self._state, node)
+        return spaced(self._state, node) or identity(self._state, node) or made_by(_ROWS, self._state, node)
 
     def is_selection(self, node: ast.expr) -> bool:
         """Whether an expression is `row[row > 0]`, `row[positions]` or their like."""

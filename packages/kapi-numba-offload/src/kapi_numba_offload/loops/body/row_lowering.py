@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numba
@@ -28,13 +29,10 @@ from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
-from kapi_numba_offload.loops.body.functions.positions import (
-    counted_values,
-    different_values,
-    flat_positions,
-    nonzero_positions,
-)
-from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
+from kapi_numba_offload.loops.body.functions.positions import POSITIONS, nonzero_positions
+from kapi_numba_offload.loops.body.functions.row_calls import made_by
+from kapi_numba_offload.loops.body.functions.row_functions import ARRAYS, run, running
+from kapi_numba_offload.loops.body.functions.searches import searched_rows
 from kapi_numba_offload.loops.body.in_place_updates import checked, require_held
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
@@ -154,10 +152,10 @@ class RowLowering:
     def _is_sorted_in_place(self, node: ast.stmt) -> bool:
         """Whether a statement is `row.sort()`: then loops for it are put before it."""
         match node:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="sort"), args=[], keywords=[])):
+            case ast.Expr(ast.Call(ast.Attribute(owner, "sort"), [], []) as call):
                 view = self._state.view(owner)
-                if view is not None and view.order:
-                    part = sorted_rows(self._state, self._views.rows(view), node)
+                part = made_by(ARRAYS, self._state, call) if view is not None and view.order else None
+                if view is not None and part is not None:
                     self._put_loops(view, owner, self._views.rows(part), None, node)
                     return True
         return False
@@ -486,5 +484,5 @@ class _PrivateResults(ast.NodeTransformer):
 
 _STORED = "lengths of what is stored must be those of its target, or 1"
 
-_MAKERS = (private_result, flat_positions, different_values, counted_values)
+_MAKERS = (partial(made_by, ARRAYS | POSITIONS), searched_rows, private_arrays.array_of_numbers)
 """The writers of calls that give an array."""

@@ -7,16 +7,17 @@ diagonals and identity matrices are computed where they are used.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, statements
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
+from kapi_numba_offload.loops.body.functions.row_calls import RowFunction
 from kapi_numba_offload.loops.body.functions.row_reductions import dot_of_rows, total
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = ["factors", "matrix_product", "matrix_rows", "product_rows", "trace"]
+__all__ = ["MATRIX_ROWS", "TRACE", "factors", "identity", "matrix_product", "product_rows"]
 
 _SHORT = 64  # elements of a vector: longer ones are computed where they are used, for work-items to share
 
@@ -97,31 +98,15 @@ def _column(matrix: Rows, at: Sequence[ast.expr]) -> Rows:
     return matrix if len(matrix.shape) == 1 else matrix.rearranged(matrix.shape[:1], lambda k: [*k, at[-1]])
 
 
-def trace(state: BodyState, node: ast.expr) -> ast.expr | None:
-    """The number that `numpy.trace` gives of a matrix; None for other expressions."""
-    if not isinstance(node, ast.Call):
+def identity(state: BodyState, node: ast.Call) -> Rows | None:
+    """The rows of an identity matrix; None for other calls."""
+    if state.numpy_name(node) not in ("eye", "identity"):
         return None
-    name, operands = state.called(node)
-    rows = state.rows(operands[0]) if name == "trace" and len(operands) == 1 and not node.keywords else None
-    return None if rows is None or len(rows.shape) != 2 else total(state, _diagonal(state, rows), node)
-
-
-def matrix_rows(state: BodyState, node: ast.Call) -> Rows | None:
-    """The rows of a function of matrices or vectors that are computed where they are used; None for other calls."""
-    name, operands = state.called(node)
-    if name in ("eye", "identity") and state.numpy_name(node) is not None:
-        if len(operands) != 1 or node.keywords or state.rows(operands[0]) is not None:
-            raise unsupported_option(node)
-        extent = Extent(state.frozen(state.scalar(operands[0])))
-        return Rows.of((extent, extent), lambda at: expression(
-            "kapi_np.float64(1 if ROW == COLUMN else 0)", ROW=at[0], COLUMN=at[1]))  # fmt: skip
-    make, count = _MADE.get(name or "", (None, 0))
-    if make is None or len(operands) != count or node.keywords:
-        return None
-    rows = [each for operand in operands if (each := state.rows(operand)) is not None]
-    if len(rows) != count or any(each.mask is not None for each in rows):
-        return None
-    return make(state, rows, node)
+    if len(node.args) != 1 or node.keywords or state.rows(node.args[0]) is not None:
+        raise unsupported_option(node)
+    extent = Extent(state.frozen(state.scalar(node.args[0])))
+    return Rows.of((extent, extent), lambda at: expression(
+        "kapi_np.float64(1 if ROW == COLUMN else 0)", ROW=at[0], COLUMN=at[1]))  # fmt: skip
 
 
 def _diagonal(state: BodyState, matrix: Rows) -> Rows:
@@ -129,25 +114,29 @@ def _diagonal(state: BodyState, matrix: Rows) -> Rows:
     return matrix.rearranged((Extent(state.frozen(least)),), lambda at: [at[0], at[0]])
 
 
-def _of_diagonal(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    return _diagonal(state, rows[0]) if len(rows[0].shape) == 2 else None
+def _of_two(make: Callable[[BodyState, Rows, Rows, ast.Call], Rows]) -> RowFunction[Rows | None]:
+    """A function of two vectors; None is made of others."""
+
+    def made(state: BodyState, rows: Rows, given: Mapping[str, ast.expr], node: ast.Call) -> Rows | None:
+        other = state.rows(given["b"]) if "b" in given else None
+        are_vectors = other is not None and other.mask is None and len(other.shape) == len(rows.shape) == 1
+        return make(state, rows, other, node) if are_vectors and other is not None else None
+
+    return RowFunction(made, ("b",))
 
 
-def _outer(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    if any(len(each.shape) != 1 for each in rows):
-        return None
-    left, right = rows
+def _outer(state: BodyState, left: Rows, right: Rows, node: ast.Call) -> Rows:
     column = left.rearranged((left.shape[0], Extent(ast.Constant(1), True)), lambda at: [at[0]])
     return combined(state, "multiply", [column, right.elsewhere], node)
 
 
-def _raveled(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    return None if state.is_put_off else _flattened(state, rows, node)  # it may be a view, which is stored to
+def _raveled(state: BodyState, rows: Rows, given: Mapping[str, ast.expr], node: ast.Call) -> Rows | None:
+    return None if state.is_put_off else _flattened(state, rows, given, node)  # it may be a view, which is stored to
 
 
-def _flattened(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    lengths = [state.frozen(each) for each in rows[0].lengths]
-    size = private_arrays.size(rows[0])
+def _flattened(state: BodyState, rows: Rows, given: Mapping[str, ast.expr], node: ast.Call) -> Rows:
+    lengths = [state.frozen(each) for each in rows.lengths]
+    size = private_arrays.size(rows)
 
     def index(at: Sequence[ast.expr]) -> list[ast.expr]:
         found, rest = list[ast.expr](), at[0]
@@ -156,18 +145,17 @@ def _flattened(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows |
             rest = expression("AT // LENGTH", AT=rest, LENGTH=length)
         return [rest, *reversed(found)]
 
-    return rows[0].rearranged((Extent(state.frozen(size)),), index)
+    return rows.rearranged((Extent(state.frozen(size)),), index)
 
 
-def _cross(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | None:
-    if any(len(each.shape) != 1 or state.launch.number(each.shape[0].length) != 3 for each in rows):
+def _cross(state: BodyState, left: Rows, right: Rows, node: ast.Call) -> Rows:
+    if any(state.launch.number(each.shape[0].length) != 3 for each in (left, right)):
         raise NotInKernelError(f"`{ast.unparse(node)}` of vectors that are not known to have three elements", node)
     extent = Extent(ast.Constant(3), False)
 
     def shifted(row: Rows, by: int) -> Rows:
         return row.rearranged((extent,), lambda at: [expression("(AT + BY) % 3", AT=at[0], BY=by)])
 
-    left, right = rows
     terms = [
         combined(state, "multiply", [shifted(left, one), shifted(right, other)], node)
         for one, other in ((1, 2), (2, 1))
@@ -175,8 +163,10 @@ def _cross(state: BodyState, rows: Sequence[Rows], node: ast.Call) -> Rows | Non
     return combined(state, "subtract", terms, node)
 
 
-_MADE: dict[str, tuple[Callable[[BodyState, Sequence[Rows], ast.Call], Rows | None], int]] = {
-    "outer": (_outer, 2), "cross": (_cross, 2), "diag": (_of_diagonal, 1), "flatten": (_flattened, 1),
-    "ravel": (_raveled, 1),
+MATRIX_ROWS: dict[str, RowFunction[Rows | None]] = {
+    "outer": _of_two(_outer), "cross": _of_two(_cross),
+    "diag": RowFunction(lambda state, rows, given, node: _diagonal(state, rows), rank=2),
+    "flatten": RowFunction(_flattened), "ravel": RowFunction(_raveled),
 }  # fmt: skip
-"""The makers of rows by NumPy's names, and the number of their operands."""
+"""The makers of rows by NumPy's names."""
+TRACE = {"trace": RowFunction(lambda state, rows, given, node: total(state, _diagonal(state, rows), node), rank=2)}

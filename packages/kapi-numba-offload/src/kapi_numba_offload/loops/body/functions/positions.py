@@ -8,17 +8,20 @@ is used.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, named_arguments, statements, variable
+from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.row_calls import RowFunction, made_by
 from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = ["counted_values", "different_values", "flat_positions", "nonzero_positions", "selected"]
+__all__ = ["POSITIONS", "nonzero_positions", "selected"]
+
+_Given = Mapping[str, ast.expr]
 
 _DIFFERENT = """
 COUNT = 0
@@ -40,31 +43,23 @@ _BYTES = 256
 
 def nonzero_positions(state: BodyState, node: ast.Call) -> list[ArrayPart] | None:
     """Positions that `numpy.nonzero` gives, an array for each axis; None for other calls."""
-    name, operands = state.called(node)
-    if name not in ("nonzero", "where") or len(operands) != 1 or node.keywords:
-        return None
-    rows = state.rows(operands[0])
-    return None if rows is None else _positions(state, rows, node, len(rows.shape), lambda at: at)
+    is_elementwise = len(state.called(node)[1]) > 1  # `numpy.where` of three operands
+    return None if is_elementwise else made_by(_NONZERO, state, node)
 
 
-def flat_positions(state: BodyState, node: ast.Call) -> ArrayPart | None:
-    """Array of positions that `numpy.flatnonzero` or `numpy.argwhere` gives; None for other calls."""
-    name = state.numpy_name(node)
-    rows = state.rows(node.args[0]) if name in ("flatnonzero", "argwhere") and len(node.args) == 1 else None
-    if rows is None or node.keywords:
-        return None
-    if name == "argwhere" and len(rows.shape) != 1:
-        raise NotInKernelError("`np.argwhere` of several axes", node)
+def _flat_positions(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
     (found,) = _positions(state, rows, node, 1, lambda at: [flat_index(at, rows.lengths)])
-    return replace(found, order=(0, None)) if name == "argwhere" else found
+    return found
+
+
+def _positions_in_column(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
+    return replace(_flat_positions(state, rows, given, node), order=(0, None))
 
 
 def _positions(
     state: BodyState, rows: Rows, node: ast.Call, axes: int, position: Callable[[list[ast.expr]], list[ast.expr]]
 ) -> list[ArrayPart]:
     """Arrays of the positions of elements that are not 0, by what `position` makes of an index."""
-    if rows.mask is not None:
-        raise NotInKernelError("positions of what a mask selects", node)
     arrays = [private_arrays.like(state, rows, node, is_flat=True, dtype="int64") for _ in range(axes)]
     count = _count(state, arrays[0])
 
@@ -78,13 +73,7 @@ def _positions(
     return [ArrayPart.full(each, [Extent(variable(count))]) for each in arrays]
 
 
-def different_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
-    """Array that `numpy.unique` gives; None for other calls."""
-    rows = state.rows(node.args[0]) if state.numpy_name(node) == "unique" and node.args else None
-    if rows is None:
-        return None
-    if len(node.args) > 1 or node.keywords:
-        raise unsupported_option(node)
+def _different_values(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
     values, length = sorted_values(state, rows, node)
     count = _count(state, values)
     names = {each: state.new("s") for each in ("AT", "X", "LAST")}
@@ -92,21 +81,15 @@ def different_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
     return ArrayPart.full(values, [Extent(variable(count))])
 
 
-def counted_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
-    """Array that `numpy.bincount` gives of bytes, of which there are 256; None for other calls."""
-    if state.numpy_name(node) != "bincount":
-        return None
-    given = named_arguments(node, ("x", "weights", "minlength"))
-    rows = state.rows(given["x"]) if "x" in given else None
+def _counted_values(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
+    """The counts of bytes, of which there are 256."""
     weights = state.rows(given["weights"]) if "weights" in given else None
     least = given.get("minlength", ast.Constant(0))
-    if rows is None:
-        return None
     known = [state.arrays.get(each.array) for each in rows.reads]
     are_bytes = known and all(each and each.dtype is not None and each.dtype.name == "uint8" for each in known)
     if not are_bytes or not isinstance(least, ast.Constant) or not isinstance(least.value, int) or least.value < 0:
         raise NotInKernelError(f"an array of a length that values decide, {ast.unparse(node)}", node)
-    if ("weights" in given and weights is None) or len(rows.shape) != 1 or rows.mask or (weights and weights.mask):
+    if ("weights" in given and weights is None) or (weights and weights.mask):
         raise unsupported_option(node)
     if weights is not None:
         require_equal(state, weights.shape, rows.shape, node, "length of the weights must be that of the row")
@@ -169,3 +152,13 @@ def _count(state: BodyState, array: str) -> str:
     state.launch.bounds[count] = lambda: most
     state.lower.take_counter(count)
     return count
+
+
+_NONZERO = dict.fromkeys(("nonzero", "where"), RowFunction[list[ArrayPart]](
+    lambda state, rows, given, node: _positions(state, rows, node, len(rows.shape), lambda at: at)))  # fmt: skip
+POSITIONS = {
+    "flatnonzero": RowFunction(_flat_positions), "argwhere": RowFunction(_positions_in_column, rank=1),
+    "unique": RowFunction(_different_values, of_selections=True),
+    "bincount": RowFunction(_counted_values, ("weights", "minlength"), rank=1),
+}  # fmt: skip
+"""The functions that give an array of as many elements as a row turns out to have, by NumPy's names."""

@@ -26,7 +26,7 @@ from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, R
 
 __all__ = [
     "Allocation", "allocation", "array_of_numbers", "known_dtype", "copied", "fill", "filled", "fits", "flat",
-    "full_part", "like", "private_array", "size",
+    "full_part", "like", "private_array", "size", "stored",
 ]  # fmt: skip
 
 _STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
@@ -44,17 +44,13 @@ def fits(state: BodyState, rows: Rows) -> bool:
 
 def copied(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
     """An array with the elements of rows."""
-    if rows.mask is not None:
-        raise NotInKernelError("an array of what a mask selects", node)
     name = like(state, rows, node)
     fill(state, name, rows.shape, node, rows.element)
     return full_part(state, name, rows.shape)
 
 
-def filled(state: BodyState, rows: Rows, node: ast.AST, number: int = 0) -> ArrayPart:
+def filled(state: BodyState, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
     """An array of the dtype and shape of rows, all of it one number; one of zeros is made so."""
-    if rows.mask is not None:
-        raise NotInKernelError("an array like what a mask selects", node)
     name = like(state, rows, node)
     if number:
         fill(state, name, rows.shape, node, lambda at: ast.Constant(number))
@@ -65,7 +61,12 @@ def fill(
     state: BodyState, name: str, shape: Sequence[Extent], node: ast.AST, value: Callable[[list[ast.expr]], ast.expr]
 ) -> None:
     """Store a value for each index of a shape; what `value` puts before a statement runs for each."""
-    state.put_loops(shape, node, lambda at: statements("ARRAY[AT] = X", ARRAY=name, AT=index_of(at), X=value(at)))
+    state.put_loops(shape, node, lambda at: [ast.Assign([stored(name, at)], value(at))])
+
+
+def stored(name: str, at: Sequence[ast.expr]) -> ast.Subscript:
+    """The element of an array at an index, as it is stored to."""
+    return ast.Subscript(variable(name), copy.deepcopy(index_of(at)), ast.Store())
 
 
 def flat(state: BodyState, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:

@@ -11,24 +11,17 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kapi_numba_offload.analysis.syntax import expression, index_of, named_arguments, variable
+from kapi_numba_offload.analysis.syntax import expression, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
+from kapi_numba_offload.loops.body.functions.row_calls import RowFunction
 from kapi_numba_offload.loops.body.functions.row_reductions import start_of_sum, without_nans
-from kapi_numba_offload.loops.body.functions.searches import searched_rows
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = [
-    "number_of_sorted",
-    "private_result",
-    "rearranged",
-    "rounded",
-    "run",
-    "running",
-    "sorted_rows",
-    "sorted_values",
-]
+__all__ = ["ARRAYS", "QUANTILES", "ROWS", "rounded", "run", "running", "sorted_values"]
+
+_Given = Mapping[str, ast.expr]
 
 # Shell's sort, by Knuth's gaps; nans come last. The lines with ORDER sort the positions of the values, of which the
 # lower one comes first where values are equal.
@@ -72,28 +65,12 @@ if LENGTH == 0 or VALUES[LENGTH - 1] != VALUES[LENGTH - 1]:
 """
 
 
-def private_result(state: BodyState, node: ast.Call) -> ArrayPart | None:
-    """The array of the work-item that a call gives; None for other calls, and for functions of numbers."""
-    name, operands = state.called(node)
-    if name not in _MADE or not operands:
-        return searched_rows(state, node) or private_arrays.array_of_numbers(state, node)
-    rows = state.rows(operands[0])
-    if rows is None:
-        return None
-    if len(operands) > 1 or any(name != "argsort" or each.arg != "kind" for each in node.keywords):
-        raise unsupported_option(node)
-    return _MADE[name](state, rows, node)
-
-
-def sorted_rows(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
-    """Rows of rank 1, sorted."""
-    _require_rank_one(rows, node)
+def _sorted(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
     values, length = sorted_values(state, rows, node)
     return private_arrays.full_part(state, values, [Extent(length)])
 
 
-def _argsorted(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
-    _require_rank_one(rows, node)
+def _argsorted(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
     order = private_arrays.like(state, rows, node, dtype="int64")
     _, length = sorted_values(state, rows, node, order)
     return private_arrays.full_part(state, order, [Extent(length)])
@@ -144,98 +121,67 @@ def run(
         state.put(text, node, AT=at.id, LENGTH=rows.lengths[0], ALL=extent.length, TOTAL=total, TARGET=target([at]))
 
 
-def _running(name: str) -> Callable[[BodyState, Rows, ast.AST], ArrayPart]:
-    def made(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
-        _require_rank_one(rows, node)
-        if rows.mask is not None:
-            raise NotInKernelError("a running sum of what a mask selects", node)
-        start = start_of_sum(state, rows, name.replace("cum", ""))
-        sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
-        values = private_arrays.like(state, rows, node, sample=sample)
-        run(
-            state,
-            name,
-            rows,
-            lambda at: ast.Subscript(variable(values), index_of(at), ast.Store()),
-            node,
-            rows.shape[0],
-        )
-        return private_arrays.full_part(state, values, rows.shape)
-
-    return made
+def _running(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
+    name = str(state.called(node)[0])
+    start = start_of_sum(state, rows, name.removeprefix("cum"))
+    sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
+    values = private_arrays.like(state, rows, node, sample=sample)
+    target = partial(private_arrays.stored, values)
+    run(state, name, rows, target, node, rows.shape[0])
+    return private_arrays.full_part(state, values, rows.shape)
 
 
-def number_of_sorted(state: BodyState, node: ast.Call) -> ast.expr | None:
-    """The number that `numpy.median` or its like gives of rows; None for other calls."""
-    name, operands = state.numpy_name(node) or "", list(node.args)
-    kind = name.removeprefix("nan")
-    rows = state.rows(operands[0]) if kind in _SHARES and operands else None
-    if rows is None:
-        return None
-    share: float | None = None
-    if kind != "median" and len(operands) == 2:
-        share = _share(state, operands.pop(), _SHARES[kind])
-    if len(operands) != 1 or node.keywords or (share is None) != (kind == "median"):
-        raise unsupported_option(node)
-    values, length = sorted_values(state, rows if kind == name else without_nans(rows), node)
-    names = {each: state.new("m") for each in ("HALF", "RESULT", "PLACE", "LOW", "X", "Y")}
-    text = _MEDIAN if share is None else _PERCENTILE
-    state.put(text + _UNLESS_NAN, node, **names, LENGTH=length, VALUES=values, SHARE=0 if share is None else share)
-    return variable(names["RESULT"])
+def _quantile(kind: str, *, leaves_nans: bool) -> RowFunction[ast.expr]:
+    """The median, or a quantile of a constant share."""
+
+    def made(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ast.expr:
+        share = _share(state, given["q"], _SHARES[kind]) if "q" in given else None
+        if (share is None) != (kind == "median"):
+            raise unsupported_option(node)
+        values, length = sorted_values(state, without_nans(rows) if leaves_nans else rows, node)
+        names = {each: state.new("m") for each in ("HALF", "RESULT", "PLACE", "LOW", "X", "Y")}
+        text = _MEDIAN if share is None else _PERCENTILE
+        state.put(text + _UNLESS_NAN, node, **names, LENGTH=length, VALUES=values, SHARE=0 if share is None else share)
+        return variable(names["RESULT"])
+
+    return RowFunction(made, () if kind == "median" else ("q",), of_selections=True)
 
 
 def _share(state: BodyState, node: ast.expr, full: float) -> float | None:
     """A constant share of `full`; None if it is no constant, or no share."""
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= full:
-        return None
-    return value / full
+    is_share = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= full
+    return value / full if is_share else None
 
 
 # -------------------------------------------------------------------------------- elements at other indices
 
 
-def rearranged(state: BodyState, node: ast.Call) -> Rows | None:
-    """The rows of a function whose elements are computed where they are used; None for other calls."""
-    name, operands = state.called(node)
-    rows = state.rows(operands[0]) if name in _REARRANGED and operands else None
-    if rows is None or name is None:
-        return None
-    make, parameters = _REARRANGED[name]
-    words = named_arguments(node, parameters, operands[1:])
-    if len(operands) - 1 > len(parameters) or not words.keys() <= set(parameters) or rows.mask is not None:
-        raise unsupported_option(node)
-    return make(state, rows, words, node)
-
-
-def _flipped(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
+def _flipped(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Rows:
     return _moved(rows, "LENGTH - 1 - AT")
 
 
-def _rolled(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
-    _require_rank_one(rows, node)
-    if "shift" not in words or state.rows(words["shift"]) is not None:
+def _rolled(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Rows:
+    if "shift" not in given or state.rows(given["shift"]) is not None:
         raise unsupported_option(node)
-    shift, length = state.frozen(state.scalar(words["shift"])), state.frozen(rows.lengths[0])
+    shift, length = state.frozen(state.scalar(given["shift"])), state.frozen(rows.lengths[0])
     return _moved(rows, "(AT - SHIFT) % LENGTH", SHIFT=shift, LENGTH=length)
 
 
-def _differences(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
-    _require_rank_one(rows, node)
+def _differences(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Rows:
     if rows.is_bool:
         raise NotInKernelError("`np.diff` of truth values", node)
     shape = (Extent(state.frozen(expression("max(LENGTH - 1, 0)", LENGTH=rows.lengths[0]))),)
     return combined(state, "subtract", [_moved(rows, "AT + 1", shape), _moved(rows, "AT", shape)], node)
 
 
-def _clipped(state: BodyState, rows: Rows, words: Mapping[str, ast.expr], node: ast.Call) -> Rows:
+def _clipped(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Rows:
     for word, name in (("a_min", "maximum"), ("a_max", "minimum")):
-        limit = words.get(word, ast.Constant(None))
-        if isinstance(limit, ast.Constant) and limit.value is None:
-            continue
+        limit = given.get(word, ast.Constant(None))
         if state.rows(limit) is not None:
             raise NotInKernelError("`np.clip` by arrays", node)
-        rows = rows.applied(name, state.frozen(state.scalar(limit)))
+        if not isinstance(limit, ast.Constant) or limit.value is not None:
+            rows = rows.applied(name, state.frozen(state.scalar(limit)))
     return rows
 
 
@@ -259,27 +205,32 @@ def rounded(state: BodyState, node: ast.expr) -> tuple[ast.expr, ast.expr] | Non
     return given[0], given[1] if len(given) == 2 else ast.Constant(0)
 
 
-def _require_rank_one(rows: Rows, node: ast.AST) -> None:
-    if len(rows.shape) != 1:
-        raise NotInKernelError("a function of an axis of a part of an array that has several", node)
+def _copied(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
+    return private_arrays.copied(state, rows, node)
 
 
-_MADE: dict[str, Callable[[BodyState, Rows, ast.AST], ArrayPart]] = {
-    "sort": sorted_rows,
-    "argsort": _argsorted,
-    "cumsum": _running("cumsum"),
-    "cumprod": _running("cumprod"),
-    "copy": private_arrays.copied,
-    "zeros_like": private_arrays.filled,
-    "empty_like": private_arrays.filled,
-    "ones_like": partial(private_arrays.filled, number=1),
+def _filled(number: int) -> RowFunction[ArrayPart]:
+    return RowFunction(lambda state, rows, given, node: private_arrays.filled(state, rows, node, number))
+
+
+ARRAYS: dict[str, RowFunction[ArrayPart]] = {
+    "sort": RowFunction(_sorted, rank=1, of_selections=True),
+    "argsort": RowFunction(_argsorted, ("kind",), rank=1, of_selections=True),
+    "cumsum": RowFunction(_running, rank=1),
+    "cumprod": RowFunction(_running, rank=1),
+    "copy": RowFunction(_copied),
+    "zeros_like": _filled(0),
+    "empty_like": _filled(0),
+    "ones_like": _filled(1),
 }
 """The functions that give an array of its own, by NumPy's names."""
-
-_OPERATIONS = {"cumsum": "+", "cumprod": "*"}
-_SHARES = {"median": 1.0, "quantile": 1.0, "percentile": 100.0}
-_REARRANGED: dict[str, tuple[Callable[[BodyState, Rows, Mapping[str, ast.expr], ast.Call], Rows], tuple[str, ...]]] = {
-    "diff": (_differences, ()), "roll": (_rolled, ("shift",)), "flip": (_flipped, ()),
-    "clip": (_clipped, ("a_min", "a_max")),
+ROWS = {
+    "diff": RowFunction(_differences, rank=1), "roll": RowFunction(_rolled, ("shift",), rank=1),
+    "flip": RowFunction(_flipped), "clip": RowFunction(_clipped, ("a_min", "a_max")),
 }  # fmt: skip
-"""The maker of the rows of a function, and its parameters beside the rows."""
+"""Those that give rows, computed where they are used."""
+_SHARES = {"median": 1.0, "quantile": 1.0, "percentile": 100.0}
+QUANTILES = {name: _quantile(name.removeprefix("nan"), leaves_nans=name.startswith("nan"))
+             for kind in _SHARES for name in (kind, f"nan{kind}")}  # fmt: skip
+"""Those that give a number of sorted rows."""
+_OPERATIONS = {"cumsum": "+", "cumprod": "*"}

@@ -13,37 +13,29 @@ from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
+from kapi_numba_offload.loops.body.functions.row_calls import RowFunction
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
-__all__ = ["counted", "dot_of_rows", "reduced", "start_of_sum", "total", "without_nans"]
+__all__ = ["REDUCTIONS", "counted", "dot_of_rows", "product", "start_of_sum", "total", "without_nans"]
+
+_Reduction = Callable[[BodyState, Rows, ast.expr], ast.expr]
 
 
-def reduced(state: BodyState, node: ast.expr) -> ast.expr | None:
-    """The number that a reduction of rows gives; None if the expression is none."""
+def product(state: BodyState, node: ast.expr) -> ast.expr | None:
+    """The number that a product of two rows is; None if the expression is none."""
     match node:
         case ast.BinOp(left, ast.MatMult(), right):
             return _dot(state, [left, right], node)
-        case ast.Call():
-            name, operands = state.called(node)
-        case _:
-            return None
-    name = {"amin": "min", "amax": "max", "inner": "dot"}.get(name or "", name)
-    if name in ("dot", "vdot"):
-        return _dot(state, list(operands), node, conjugates=name == "vdot")
-    kind = (name or "").removeprefix("nan") if name in _WITHOUT_NANS else name
-    rows = state.rows(operands[0]) if kind in _MADE and operands else None
-    if rows is None or kind is None:
-        return None
-    if len(operands) != 1 or node.keywords:
-        raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
-    if rows.mask is not None and kind not in _OF_SELECTIONS:
-        raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
-    return _MADE[kind](state, rows if kind == name else without_nans(rows), node)
+        case ast.Call() if (called := state.called(node))[0] in ("dot", "inner", "vdot"):
+            return _dot(state, called[1], node, conjugates=called[0] == "vdot")
+    return None
 
 
-def _dot(state: BodyState, operands: list[ast.expr], node: ast.expr, *, conjugates: bool = False) -> ast.expr | None:
+def _dot(
+    state: BodyState, operands: Sequence[ast.expr], node: ast.expr, *, conjugates: bool = False
+) -> ast.expr | None:
     """The sum of products, in their own type: NumPy's `dot` of integers wraps where its `sum` has 64 bits."""
     known = [row for each in operands if (row := state.rows(each)) is not None]
     if not known:
@@ -109,12 +101,8 @@ def _variance(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
     return _mean(state, _squares(rows.applied("subtract", mean)), node)
 
 
-def _deviation(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    return expression("kapi_np.sqrt(X)", X=_variance(state, rows, node))
-
-
-def _norm(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    return expression("kapi_np.sqrt(X)", X=total(state, _squares(rows), node, in_floats=True))
+def _root(of_rows: _Reduction) -> _Reduction:
+    return lambda state, rows, node: expression("kapi_np.sqrt(X)", X=of_rows(state, rows, node))
 
 
 def _squares(rows: Rows) -> Rows:
@@ -122,16 +110,12 @@ def _squares(rows: Rows) -> Rows:
     return rows.applied("absolute").applied("multiply", ast.Constant(1.0)).applied("square")
 
 
-def _nonzero(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    return total(state, rows.applied("not_equal", ast.Constant(0), is_bool=True), node)
-
-
 def _range(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
     largest = state.kept(_MADE["max"](state, rows, node))
     return expression("LARGEST - LEAST", LARGEST=largest, LEAST=_MADE["min"](state, rows, node))
 
 
-def _extremum(order: str, others: str, then: str = "") -> Callable[[BodyState, Rows, ast.expr], ast.expr]:
+def _extremum(order: str, others: str, then: str = "") -> _Reduction:
     """The least or largest element; `others` is the condition by which one of no order takes its place."""
 
     def made(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
@@ -143,7 +127,7 @@ def _extremum(order: str, others: str, then: str = "") -> Callable[[BodyState, R
     return made
 
 
-def _truth(name: str, test: str) -> Callable[[BodyState, Rows, ast.expr], ast.expr]:
+def _truth(name: str, test: str) -> _Reduction:
     start = _identity(name, bool)
     text = f"if {test}:\n    RESULT = {not start.value}"
     return lambda state, rows, node: _loop(state, rows, node, text, RESULT=start)
@@ -179,14 +163,15 @@ def without_nans(rows: Rows) -> Rows:
 _IS_FIRST_NAN = "(X != X and BEST == BEST)"  # one that is not a number is both least and largest, as in NumPy
 _IS_NAN = "BEST != BEST"  # without nans: the result is nan if there is none else
 
-_MADE: dict[str, Callable[[BodyState, Rows, ast.expr], ast.expr]] = {
+_MADE: dict[str, _Reduction] = {
     "sum": total,
     "prod": lambda state, rows, node: total(state, rows, node, "prod"),
     "mean": _mean,
     "var": _variance,
-    "std": _deviation,
-    "linalg.norm": _norm,
-    "count_nonzero": _nonzero,
+    "std": _root(_variance),
+    "linalg.norm": _root(lambda state, rows, node: total(state, _squares(rows), node, in_floats=True)),
+    "count_nonzero": lambda state, rows, node: (
+        total(state, rows.applied("not_equal", ast.Constant(0), is_bool=True), node)),
     "any": _truth("any", "ELEMENT != 0"),
     "all": _truth("all", "ELEMENT == 0"),
     "ptp": _range,
@@ -196,11 +181,20 @@ _MADE: dict[str, Callable[[BodyState, Rows, ast.expr], ast.expr]] = {
     "argmax": _extremum(">", _IS_FIRST_NAN, "RESULT = AT"),
     "nanmin": _extremum("<", _IS_NAN),
     "nanmax": _extremum(">", _IS_NAN),
+}  # fmt: skip
+_MADE |= {"amin": _MADE["min"], "amax": _MADE["max"]}
+_OF_NONE = ("sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all")
+"""The reductions that have a value of no element."""
+
+
+def _reduction(reduce: _Reduction, *, leaves_nans: bool = False) -> RowFunction[ast.expr]:
+    return RowFunction(
+        lambda state, rows, given, node: reduce(state, without_nans(rows) if leaves_nans else rows, node),
+        of_selections=any(reduce is _MADE[each] for each in _OF_NONE),
+    )
+
+
+REDUCTIONS = {name: _reduction(each) for name, each in _MADE.items()} | {
+    f"nan{name}": _reduction(_MADE[name], leaves_nans=True) for name in ("sum", "prod", "mean", "var", "std")
 }
 """The reductions by NumPy's names."""
-
-_WITHOUT_NANS = {f"nan{name}" for name in ("sum", "prod", "mean", "var", "std")}
-"""The reductions of what is no nan, which are those of the same name of the other elements."""
-
-_OF_SELECTIONS = ("sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all")
-"""The reductions that have a value of no element."""
