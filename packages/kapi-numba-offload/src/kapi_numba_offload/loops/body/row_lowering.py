@@ -17,10 +17,10 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import (
-    expression,
     located,
     names_in,
     rewrite_expressions,
+    root_variable,
     statements,
     variable,
 )
@@ -28,7 +28,7 @@ from kapi_numba_offload.analysis.updates import Extremum, added_values, are_made
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
-from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
+from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product, product_rows
 from kapi_numba_offload.loops.body.functions.positions import POSITIONS, nonzero_positions
 from kapi_numba_offload.loops.body.functions.row_calls import made_by
 from kapi_numba_offload.loops.body.functions.row_functions import ARRAYS, run, running
@@ -122,12 +122,16 @@ class RowLowering:
 
     def _stored_product(self, node: ast.stmt) -> ast.expr | None:
         """The product of a vector and a matrix that a statement stores, an element at a time; None if it has none."""
-        if not isinstance(node, ast.AugAssign) and not (
-            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
-        ):
-            return None
-        given = factors(self._state, node.value)
-        return node.value if given is not None and len(given[0].shape) + len(given[1].shape) == 3 else None
+        match node:
+            case ast.Assign([ast.Subscript() as target], value) | ast.AugAssign(target, _, value):
+                given = factors(self._state, value)
+            case _:
+                return None
+        name = root_variable(target) or ""
+        stored = self._state.views[name].array if name in self._state.views else name
+        if given is None or any(each.array == stored for row in given for each in row.reads):
+            return None  # the product is there before any of it is stored
+        return value if sum(len(each.shape) for each in given) == 3 else None
 
     def _loop(self, node: ast.For) -> ast.For:
         """A loop, but for its body."""
@@ -375,39 +379,9 @@ class RowLowering:
     def _assign_rows(
         self, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt]:
-        self._put_loops(view, value, self._product(view, value, node) or self._state.rows(value), operation, node)
+        rows = product_rows(self._state, value, are_stored=True) if len(view.order) == 1 else None
+        self._put_loops(view, value, rows or self._state.rows(value), operation, node)
         return []
-
-    def _product(self, view: ArrayPart, value: ast.expr, node: ast.stmt) -> Rows | None:
-        """A row times a matrix, or a matrix times a column, as rows of products of two rows; None for others."""
-        state = self._state
-        match value:
-            case ast.BinOp(left, ast.MatMult(), right):
-                pass
-            case ast.Call(_, [left, right], []) if state.numpy_name(value) in ("dot", "matmul"):
-                pass
-            case _:
-                return None
-        texts = {(1, 2): "LEFT @ RIGHT[:, AT]", (2, 1): "LEFT[AT] @ RIGHT"}
-        rows = [each for factor in (left, right) if (each := state.rows(factor)) is not None]
-        text = texts.get(tuple(len(each.shape) for each in rows))  # type: ignore[arg-type]
-        if text is None or len(view.order) != 1:
-            return None
-
-        def element(at: Sequence[ast.expr]) -> ast.expr:
-            if isinstance(at[0], ast.Name):
-                state.lower.take_counter(at[0].id)
-            return state.scalar(located(expression(text, LEFT=left, RIGHT=right, AT=at[0]), node))
-
-        reads = rows[0].elsewhere.reads | rows[1].elsewhere.reads
-        made = Rows.of(rows[1].shape[1:] or rows[0].shape[:1], element, reads=reads)
-        if all(each.array != view.array for each in reads):
-            return made
-        # The product is there before any of it is stored.
-        sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
-        name = private_arrays.like(state, Rows.of(made.shape, lambda at: sample), node)
-        private_arrays.fill(state, name, made.shape, node, element)
-        return self._views.rows(private_arrays.full_part(state, name, made.shape))
 
     def _put_loops(
         self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt

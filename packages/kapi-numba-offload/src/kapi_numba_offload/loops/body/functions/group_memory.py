@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import index_of, statements
-from kapi_numba_offload.loops.body.functions.private_arrays import Allocation, allocation
+from kapi_numba_offload.loops.body.functions.private_arrays import Allocation, allocation, fill
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
@@ -34,49 +33,36 @@ def copied_by_group(
 def made_by_call(state: BodyState, variable: str, call: ast.Call) -> ArrayPart | None:
     """The array of `x.copy()`, `numpy.zeros_like(x)`, `numpy.zeros(n)` and their like; None for other calls."""
     made = allocation(state, call)
-    if made is not None:
-        return _of_shape(state, variable, made, call)
     name, operands = state.called(call)
-    if name not in _LIKE or len(operands) != 1 or call.keywords:
+    if made is not None:
+        shape, dtype, number = _shape(state, made, call), made.dtype, made.number
+    elif name in _LIKE and len(operands) == 1 and not call.keywords:
+        rows = state.rows(operands[0])
+        if rows is None or rows.mask is not None:
+            return None
+        if name == "copy":
+            return copied_by_group(state, variable, rows, call)
+        shape, dtype, number = rows.shape, _dtype_of(state, rows, call), _LIKE[name]
+    else:
         return None
-    rows = state.rows(operands[0])
-    if rows is None or rows.mask is not None:
-        return None
-    if name == "copy":
-        return copied_by_group(state, variable, rows, call)
-    return _filled(state, variable, rows.shape, _dtype_of(state, rows, call), _LIKE[name], call)
-
-
-def _of_shape(state: BodyState, variable: str, made: Allocation, call: ast.Call) -> ArrayPart | None:
-    shape = made.shape
-    lengths = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-    match shape:
-        case ast.Attribute(owner, "shape"):
-            rows = state.rows(owner)
-            if rows is None:
-                return None
-            lengths = rows.lengths
-    if made.dtype is None:
+    if dtype is None:
         raise NotInKernelError("an array of a dtype that the launch does not tell", call)
+    value = None if number is None else state.frozen(state.scalar(number))
+    return _made(state, variable, shape, dtype, call, None if value is None else lambda at: copy.deepcopy(value))
+
+
+def _shape(state: BodyState, made: Allocation, call: ast.Call) -> list[Extent]:
+    lengths = made.shape.elts if isinstance(made.shape, ast.Tuple) else [made.shape]
+    match made.shape:
+        case ast.Attribute(owner, "shape") if (rows := state.rows(owner)) is not None:
+            lengths = rows.lengths
     extents = [Extent(state.frozen(state.scalar(each)), False) for each in lengths]
     for each in extents:
         length = state.launch.resolve_so_far(each.length)
         if length is None or state.group is None:
             raise NotInKernelError("an array of a length that the launch does not tell", call)
         state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
-    number = None if made.number is None else state.frozen(state.scalar(made.number))
-    return _filled(state, variable, extents, made.dtype, number, call)
-
-
-def _filled(
-    state: BodyState,
-    variable: str,
-    shape: Sequence[Extent],
-    dtype: np.dtype[Any],
-    number: ast.expr | None,
-    node: ast.AST,
-) -> ArrayPart:
-    return _made(state, variable, shape, dtype, node, None if number is None else lambda at: copy.deepcopy(number))
+    return extents
 
 
 def _made(
@@ -102,8 +88,7 @@ def _made(
     state.arrays[name] = ArrayFacts(dtype, [each.is_one for each in shape])
     part = ArrayPart.full(name, [Extent(state.frozen(each.length), each.is_one) for each in shape])
     if element is not None:
-        state.put_loops(part.shape, node, lambda at: statements(
-            "ARRAY[AT] = X", ARRAY=name, AT=index_of(at), X=element(at)))  # fmt: skip
+        fill(state, name, part.shape, node, element)
     return part
 
 

@@ -67,16 +67,16 @@ def _is_long(state: BodyState, shape: Sequence[Extent]) -> bool:
     return len(shape) == 1 and not 0 < (state.launch.most(shape[0].length) or 0) <= _SHORT
 
 
-def product_rows(state: BodyState, node: ast.expr) -> Rows | None:
-    """The elements of a long product of a matrix and a vector; None for other expressions."""
+def product_rows(state: BodyState, node: ast.expr, *, are_stored: bool = False) -> Rows | None:
+    """The elements of a product of a matrix and a vector that is long, or is stored; None for other expressions."""
     given = factors(state, node)
     if given is None:
         return None
     left, right = (each.elsewhere for each in given)
     shape = (*left.shape[:-1], *right.shape[1:])
-    if not _is_long(state, shape):
+    if not (len(shape) == 1 if are_stored else _is_long(state, shape)):
         return None
-    is_nested = any(each.text.endswith("elsewhere") for row in given for each in row.reads)
+    is_nested = not are_stored and any(each.text.endswith("elsewhere") for row in given for each in row.reads)
     if is_nested or left.mask is not None or right.mask is not None:  # each element of one would be a product again
         raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
 
