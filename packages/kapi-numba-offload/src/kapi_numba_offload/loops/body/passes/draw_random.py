@@ -85,9 +85,9 @@ def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str])
 
     Raises `NotInKernelError` for a draw that kernels have not.
     """
-    statements_ = _Statements(names, parallel)
-    made = statements_.block(body)
-    if not statements_.count:
+    draws = _Draws(names, parallel[0])
+    made = draws.block(body)
+    if not draws.count:
         return list(body)
     start = "0"
     for each in parallel[1:]:  # iterations of inner loops share a stream, and have counters of their own
@@ -97,39 +97,43 @@ def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str])
     return [located(statements(f"kapi_drawn = {start}")[0], made[0]), *made]
 
 
-class _Statements:
-    """Rewrites the statements of a body.
+class _Draws(ast.NodeTransformer):
+    """Rewrites the draws of a body.
 
-    - `count`: how many draws it has rewritten.
+    - `count`: how many it has rewritten.
     """
 
-    def __init__(self, names: Scope, parallel: Sequence[str]) -> None:
-        self.names, self.stream, self.count = names, parallel[0], 0
+    def __init__(self, names: Scope, stream: str) -> None:
+        self._names, self._stream, self.count = names, stream, 0
+        self._number, self._before = 0, list[ast.stmt]()  # of the statement: the numbers besides rows, and their loops
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [made for each in body for made in (self._statement(each) if self.has_draws(each) else [each])]
-
-    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        if isinstance(node, ast.FunctionDef):
-            raise NotInKernelError("random numbers in a function that could not be written out", node)
-        if isinstance(node, ast.While) and self.has_draws(node.test):
-            raise NotInKernelError("random numbers in the condition of a while loop", node)
-        rewrite_blocks(node, self.block)
-        own = _Draws(self)
-        rewrite_expressions(node, own.visit)
-        if own.number:
-            own.put(f"kapi_drawn = kapi_drawn + {own.number}", node)
-        return [*own.before, node]
+        """The statements, rows of numbers drawn before those that have them."""
+        made: list[ast.stmt] = []
+        for node in body:
+            if self.has_draws(node):
+                if isinstance(node, ast.FunctionDef):
+                    raise NotInKernelError("random numbers in a function that could not be written out", node)
+                if isinstance(node, ast.While) and self.has_draws(node.test):
+                    raise NotInKernelError("random numbers in the condition of a while loop", node)
+                rewrite_blocks(node, self.block)
+                self._number, self._before = 0, []
+                rewrite_expressions(node, self.visit)
+                if self._number:
+                    self._put(f"kapi_drawn = kapi_drawn + {self._number}", node)
+                made += self._before
+            made.append(node)
+        return made
 
     def has_draws(self, node: ast.AST) -> bool:
         """Whether a call in a part of the body draws."""
         return any(isinstance(each, ast.Call) and self._name(each) is not None for each in ast.walk(node))
 
     def _name(self, call: ast.Call) -> str | None:
-        value = self.names.value(call.func)
+        value = self._names.value(call.func)
         return None if value is UNKNOWN else random_name(value)
 
-    def drawn(self, call: ast.Call) -> tuple[str, dict[str, Part], ast.expr | None] | None:
+    def _drawn(self, call: ast.Call) -> tuple[str, dict[str, Part], ast.expr | None] | None:
         """The number that a call draws, and how many of them if it says so; None for other calls."""
         name = self._name(call)
         if name is None:
@@ -151,7 +155,7 @@ class _Statements:
         if len(given) > len(defaults) or not words.keys() <= defaults.keys() or isinstance(size, ast.Tuple):
             raise unsupported_option(call)
         values = {**defaults, **dict(zip(defaults, given, strict=False)), **words}
-        holes: dict[str, Part] = {"STREAM": self.stream}
+        holes: dict[str, Part] = {"STREAM": self._stream}
         for letter, value in zip("AB", values.values(), strict=False):
             if value is None:
                 raise NotInKernelError(f"`{ast.unparse(call)}` without an argument that it needs", call)
@@ -159,42 +163,29 @@ class _Statements:
         self.count += 1
         return text, holes, None if isinstance(size, ast.Constant) and size.value is None else size
 
-
-class _Draws(ast.NodeTransformer):
-    """Rewrites the draws of one statement.
-
-    - `number`: how many numbers it draws besides rows.
-    - `before`: what draws rows, before it.
-    """
-
-    def __init__(self, owner: _Statements) -> None:
-        self._owner = owner
-        self.number = 0
-        self.before: list[ast.stmt] = []
-
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        found = self._owner.drawn(node)
+        found = self._drawn(node)
         if found is None:
             return node
         text, holes, size = found
         if size is None:
-            self.number += 1
-            return located(expression(_counted(text, self.number), **holes), node)
-        row = variable(f"kapi_row{self._owner.count}")
-        counter = f"kapi_place{self._owner.count}"
-        self.put("ROW = kapi_empty(SIZE)", node, ROW=row.id, SIZE=size)
+            self._number += 1
+            return located(expression(_counted(text, self._number), **holes), node)
+        row = variable(f"kapi_row{self.count}")
+        counter = f"kapi_place{self.count}"
+        self._put("ROW = kapi_empty(SIZE)", node, ROW=row.id, SIZE=size)
         body = f"kapi_drawn = kapi_drawn + 1\n    ROW[PLACE] = {_counted(text, 1)}"
-        self.put(f"for PLACE in range(SIZE):\n    {body}", node, **holes, ROW=row.id, PLACE=counter, SIZE=size)
+        self._put(f"for PLACE in range(SIZE):\n    {body}", node, **holes, ROW=row.id, PLACE=counter, SIZE=size)
         return located(row, node)
 
-    def put(self, text: str, where: ast.AST, **holes: Part) -> None:
+    def _put(self, text: str, where: ast.AST, **holes: Part) -> None:
         """Put statements of a text before the statement."""
-        self.before += [located(each, where) for each in statements(text, **holes)]
+        self._before += [located(each, where) for each in statements(text, **holes)]
 
     def visit(self, node: ast.AST) -> Any:
         """Visit a node; a draw in an expression that has a scope of its own is refused."""
-        if isinstance(node, _SCOPES) and self._owner.has_draws(node):
+        if isinstance(node, _SCOPES) and self.has_draws(node):
             raise NotInKernelError("random numbers in a comprehension", node)
         return super().visit(node)
 

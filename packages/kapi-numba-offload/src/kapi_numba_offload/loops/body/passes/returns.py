@@ -14,72 +14,52 @@ __all__ = ["with_result"]
 _LEFT = "_left"  # behind the name of a result: whether the function has returned from within a loop
 
 
-def with_result(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] | None:
-    """The statements with assignments for their `return`s; None where that cannot be."""
+def with_result(statements: Sequence[ast.stmt], result: str, *, in_loop: bool = False) -> list[ast.stmt] | None:
+    """The statements with assignments for their `return`s; None where that cannot be.
+
+    - `in_loop`: whether they are in a loop, which they note to have left, and leave.
+    """
     made: list[ast.stmt] = []
     for number, statement in enumerate(statements):
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue  # a docstring
         if isinstance(statement, ast.Return):
-            if statement.value is not None:
-                made.append(assignment(result, statement.value))
+            made += [] if statement.value is None else [assignment(result, statement.value)]
+            made += [assignment(result + _LEFT, ast.Constant(True)), ast.Break()] if in_loop else []
             return made or [ast.Pass()]
-        if not any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+        returns = [each for each in ast.walk(statement) if isinstance(each, ast.Return)]
+        if not returns:
             made.append(statement)
             continue
-        rest = statements[number + 1 :]
+        rest: Sequence[ast.stmt] = [] if in_loop else statements[number + 1 :]
         if isinstance(statement, (ast.For, ast.While)):
-            after = with_result(rest, result)
-            left = _left_by_break(statement, result)
-            values = [each.value for each in ast.walk(statement) if isinstance(each, ast.Return) and each.value]
-            has_value = not values or _is_endless(statement) or _always_returns(rest)
-            if after is None or left is None or not has_value:
+            body, after = with_result(statement.body, result, in_loop=True), with_result(rest, result)
+            values = [each.value for each in returns if each.value]
+            has_value = in_loop or not values or _is_endless(statement) or _always_returns(rest)
+            in_else = any(isinstance(each, ast.Return) for each in nodes_in(statement.orelse))
+            if body is None or after is None or in_else or not has_value:
                 return None
-            guard = ast.If(ast.UnaryOp(ast.Not(), variable(result + _LEFT)), after or [ast.Pass()], [])
+            statement = copy.copy(statement)
+            statement.body, left = body, variable(result + _LEFT)
+            if in_loop:
+                made += [statement, ast.If(left, [ast.Break()], [])]
+                continue
             start = [assignment(result, _start_for(values[0]))] if values else []  # never read, but each path has one
-            return [*made, *start, assignment(result + _LEFT, ast.Constant(False)), left, guard]
+            guard = ast.If(ast.UnaryOp(ast.Not(), left), after or [ast.Pass()], [])
+            return [*made, *start, assignment(left.id, ast.Constant(False)), statement, guard]
         if not isinstance(statement, ast.If):
             return None
         then, otherwise = (
-            with_result([*branch, *([] if _always_returns(branch) else copy.deepcopy(list(rest)))], result)
+            with_result(
+                [*branch, *([] if _always_returns(branch) else copy.deepcopy(list(rest)))], result, in_loop=in_loop
+            )
             for branch in (statement.body, statement.orelse)
         )
         if then is None or otherwise is None:
             return None
-        return [*made, ast.If(statement.test, then or [ast.Pass()], otherwise)]
-    return made
-
-
-def _left_by_break(loop: ast.For | ast.While, result: str) -> ast.For | ast.While | None:
-    """A loop that notes that the function has returned, and ends; None where that cannot be."""
-    body = _noting(loop.body, result)
-    if body is None or any(isinstance(each, ast.Return) for each in nodes_in(loop.orelse)):
-        return None
-    made = copy.copy(loop)
-    made.body = body
-    return made
-
-
-def _noting(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] | None:
-    """Statements of a loop that note a `return`, and leave the loop."""
-    made: list[ast.stmt] = []
-    for statement in statements:
-        if isinstance(statement, ast.Return):
-            if statement.value is not None:
-                made.append(assignment(result, statement.value))
-            return [*made, assignment(result + _LEFT, ast.Constant(True)), ast.Break()]
-        if not any(isinstance(each, ast.Return) for each in ast.walk(statement)):
-            made.append(statement)
-        elif isinstance(statement, ast.If):
-            then, otherwise = _noting(statement.body, result), _noting(statement.orelse, result)
-            if then is None or otherwise is None:
-                return None
-            made.append(ast.If(statement.test, then, otherwise))
-        else:
-            inner = _left_by_break(statement, result) if isinstance(statement, (ast.For, ast.While)) else None
-            if inner is None:
-                return None
-            made += [inner, ast.If(variable(result + _LEFT), [ast.Break()], [])]
+        made.append(ast.If(statement.test, then or [ast.Pass()], otherwise))
+        if not in_loop:
+            return made
     return made
 
 
