@@ -212,3 +212,60 @@ def test_functions_given_arguments_by_name_on_the_host():
         found = numba.njit(by_name_on_the_host)(dpnp.asarray(M), on_device)
     assert found == pytest.approx(by_name_on_the_host(M, on_host))
     np.testing.assert_allclose(on_device.asnumpy(), on_host)
+
+
+@numba.njit
+def row_by_another_name(x):
+    row = x[0]
+    row += 1.0
+    return row[0]
+
+
+@numba.njit
+def sorted_in_place(x):
+    x[0].sort()
+    return x[0, 0]
+
+
+@numba.njit
+def by_an_output(x):
+    np.add(x[0], 1.0, x[0])
+    return x[0, 0]
+
+
+@numba.njit
+def by_a_function_of_its_own(x):
+    return row_by_another_name(x) + row_by_another_name(x)
+
+
+@numba.njit
+def of_its_own(x):
+    row = x[0].copy()
+    row += 1.0
+    return row[0]
+
+
+@pytest.mark.parametrize(
+    "updating", [row_by_another_name, sorted_in_place, by_an_output, by_a_function_of_its_own, of_its_own]
+)
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_operands_are_read_before_a_function_updates_them(updating):
+    """Whether that is a kernel or not, each operand of an expression is what it is where Python reads it."""
+
+    def f(a, o):
+        for i in prange(o.shape[0]):
+            o[i] = a[i, 0, 0] * 10 + updating(a[i]) + a[i, 0, 1]
+            a[i, 0, 1] += updating(a[i])
+
+    a = np.arange(24.0)[::-1].reshape(4, 3, 2).copy()
+    expected, o = np.zeros(4), dpnp.zeros(4)
+    given = dpnp.asarray(a)
+    numba.njit(f)(given, o)
+    for i in range(4):
+        left = a[i, 0, 0] * 10
+        middle = updating.py_func(a[i])
+        expected[i] = left + middle + a[i, 0, 1]
+        before = a[i, 0, 1]
+        a[i, 0, 1] = before + updating.py_func(a[i])
+    np.testing.assert_array_equal(o.asnumpy(), expected)
+    np.testing.assert_array_equal(given.asnumpy(), a)

@@ -129,16 +129,14 @@ def has_aliases(node: ast.AST) -> bool:
 
 
 def stores_to_given(definition: ast.FunctionDef) -> bool:
-    """Whether a function may store to an array that it is given, by a subscript; calls are left out."""
+    """Whether a function may store to an array that it is given; functions of the user's that it calls are left out.
+
+    A variable that is an element, or a row, of what is given is taken for an element.
+    """
     nodes = list(ast.walk(definition))
     given = {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
-    stored: set[str | None] = {
-        root_variable(each) for each in nodes if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load)
-    }
-    stored |= {each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-               and each.target.id in given}  # fmt: skip
     new: set[str] = set()
-    others = set(given)
+    others, arrays = set(given), set(given)
     for each in nodes:
         if isinstance(each, ast.Assign):
             names = {target.id for target in each.targets if isinstance(target, ast.Name)}
@@ -146,6 +144,21 @@ def stores_to_given(definition: ast.FunctionDef) -> bool:
                 others |= names
             else:
                 new |= names
+            if isinstance(each.value, (ast.Name, ast.Attribute)) or any(
+                isinstance(part, ast.Slice) for part in ast.walk(each.value)
+            ):
+                arrays |= names
+    stored: set[str | None] = set()
+    for each in nodes:
+        match each:
+            case ast.Subscript(ctx=ast.Store() | ast.Del()):
+                stored.add(root_variable(each))
+            case ast.AugAssign(ast.Name(name)) if name in arrays:
+                stored.add(name)
+            case ast.Call(ast.Attribute(owner, "sort" | "fill")):
+                stored.add(root_variable(owner))
+            case ast.Expr(ast.Call(args=[*_, output])) | ast.keyword("out", output):  # as of NumPy's functions
+                stored |= {root_variable(output)} - {None}
     return any(each is None or each not in new or each in others for each in stored)
 
 

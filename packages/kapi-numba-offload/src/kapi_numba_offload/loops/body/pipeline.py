@@ -72,7 +72,7 @@ def lower_body(
 
     names = names.with_outside({**inliner.outside, **DRAWN})
     statements = draw_random(statements, names, parallel)
-    state = BodyState(names, known, statements, live, checks_lengths=checks_lengths)
+    state = BodyState(names, known, statements, live, inliner.operands, checks_lengths=checks_lengths)
     # A group does one iteration: no other one updates its elements.
     updated = arrays if known.group is None else {}
     atomics = AtomicUpdates(updated, IndexFacts(names, known, parallel, statements), state.launch.made)

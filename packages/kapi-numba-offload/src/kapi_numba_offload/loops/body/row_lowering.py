@@ -368,6 +368,8 @@ class RowLowering:
             # Other iterations may update the same element, and what array it is of is not known.
             raise NotInKernelError(f"an update of {ast.unparse(target)}, which is part of no array by its name", node)
         if view is not None and view.order:
+            if isinstance(target, ast.Name):
+                self._state.require_read(target.id, node)
             require_held(self._state, view, node)
             return self._assign_rows(view, node.value, node.op, node)
         if view is not None and not isinstance(target, ast.Name):

@@ -6,7 +6,7 @@ import ast
 import builtins
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
@@ -53,6 +53,7 @@ class BodyState:
 
     - `known`: facts of the values of the launch.
     - `body`: the loop's body as written.
+    - `operands`: prefixes of variables, as those of `Inliner`.
     - `rows`, `is_row`, `scalar`, `view`: an expression of rank 1 or more, or None; whether a part of an array, or an
       elementwise operation, is one; an expression of rank 0; the part of an array that an expression names, or None.
       `RowExpressions` defines them.
@@ -90,10 +91,11 @@ class BodyState:
         known: LaunchFacts,
         body: Sequence[ast.stmt],
         live: Iterable[str],
+        operands: Set[str],
         *,
         checks_lengths: bool,
     ) -> None:
-        self.names, self._known, self._live = names, known, frozenset(live)
+        self.names, self._known, self._live, self._operands = names, known, frozenset(live), operands
         self.arrays = dict(known.arrays)
         self.views: dict[str, ArrayPart] = {}
         self.loops: list[set[str]] = []
@@ -132,6 +134,11 @@ class BodyState:
         """Require that a variable that becomes an array or a view has no value outside of the iteration."""
         if name in self._live:
             raise NotInKernelError(f"variable {name} for several arrays", node)
+
+    def require_read(self, name: str, node: ast.AST) -> None:
+        """Require that no function that is written out for an operand updates an array by a name of its own for it."""
+        if any(each in name for each in self._operands):
+            raise NotInKernelError("a call, within an expression, of a function that updates elements", node)
 
     def bind(self, name: str, view: ArrayPart) -> None:
         """Let a variable be a view."""

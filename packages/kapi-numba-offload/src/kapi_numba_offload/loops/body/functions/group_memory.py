@@ -51,7 +51,7 @@ def made_by_call(state: BodyState, variable: str, call: ast.Call) -> ArrayPart |
     return _made(state, variable, shape, dtype, call, None if value is None else lambda at: copy.deepcopy(value))
 
 
-def _shape(state: BodyState, made: Allocation, call: ast.Call) -> list[Extent]:
+def _shape(state: BodyState, made: Allocation, call: ast.Call) -> tuple[Extent, ...]:
     lengths = made.shape.elts if isinstance(made.shape, ast.Tuple) else [made.shape]
     match made.shape:
         case ast.Attribute(owner, "shape") if (rows := state.rows(owner)) is not None:
@@ -62,7 +62,7 @@ def _shape(state: BodyState, made: Allocation, call: ast.Call) -> list[Extent]:
         if length is None or state.group is None:
             raise NotInKernelError("an array of a length that the launch does not tell", call)
         state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
-    return extents
+    return tuple(extents)
 
 
 def _made(

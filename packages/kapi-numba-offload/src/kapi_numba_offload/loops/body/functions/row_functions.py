@@ -150,8 +150,9 @@ def _quantile(kind: str, *, leaves_nans: bool) -> RowFunction[ast.expr]:
 def _share(state: BodyState, node: ast.expr, full: float) -> float | None:
     """A constant share of `full`; None if it is no constant, or no share."""
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    is_share = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= full
-    return value / full if is_share else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= full:
+        return None
+    return value / full
 
 
 # -------------------------------------------------------------------------------- elements at other indices
@@ -224,7 +225,7 @@ ARRAYS: dict[str, RowFunction[ArrayPart]] = {
     "ones_like": _filled(1),
 }
 """The functions that give an array of its own, by NumPy's names."""
-ROWS = {
+ROWS: dict[str, RowFunction[Rows | None]] = {
     "diff": RowFunction(_differences, rank=1), "roll": RowFunction(_rolled, ("shift",), rank=1),
     "flip": RowFunction(_flipped), "clip": RowFunction(_clipped, ("a_min", "a_max")),
 }  # fmt: skip

@@ -106,7 +106,7 @@ def _equality(lengths: Sequence[ast.expr]) -> ast.expr | None:
 
 def _positivity(lengths: Sequence[ast.expr]) -> ast.expr | None:
     (length,) = lengths
-    is_sure = isinstance(length, ast.Constant) and length.value > 0
+    is_sure = isinstance(length, ast.Constant) and isinstance(length.value, int) and length.value > 0
     return None if is_sure else expression("LENGTH > 0", LENGTH=length)
 
 
@@ -115,4 +115,4 @@ def _differences(one: ast.expr, other: ast.expr) -> list[tuple[ast.expr, ast.exp
     if len({_EXTENT.sub("", ast.unparse(each)) for each in (one, other)}) > 1:
         return None
     extents = ([part for part in ast.walk(each) if is_extent(part)] for each in (one, other))
-    return [pair for pair in zip(*extents, strict=True) if len(set(map(ast.unparse, pair))) > 1]  # type: ignore[misc]
+    return [pair for pair in zip(*extents, strict=True) if len(set(map(ast.unparse, pair))) > 1]

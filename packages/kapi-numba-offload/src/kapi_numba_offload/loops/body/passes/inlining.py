@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from kapi_numba_offload.analysis.effects import stores_to_given
 from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.random_functions import function_draws
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
@@ -27,6 +28,7 @@ from kapi_numba_offload.analysis.syntax import (
     names_rows,
     nodes_in,
     rewrite_blocks,
+    root_variable,
     variable,
 )
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds, counted_range
@@ -58,6 +60,7 @@ class Inliner:
     - `ranks`: the rank of each array that the loop is given.
     - `body`: the loop's body, with the functions that it defines or that are defined around it.
     - `outside`: names in the written-out code and the objects that they stand for.
+    - `operands`: prefixes of the variables of helpers whose result is an operand: others may be read after the helper.
     """
 
     def __init__(self, names: Scope, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
@@ -69,6 +72,8 @@ class Inliner:
         self._rows: set[str] = set()
         self._count = 0
         self.outside: dict[str, Any] = {}
+        self.operands: set[str] = set()
+        self._is_operand = False
 
     def block(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
         """The statements, helpers written out before those that call them."""
@@ -80,7 +85,8 @@ class Inliner:
             field = _VALUES.get(type(statement))
             if field is not None and depth < _DEEPEST:
                 value = getattr(statement, field)
-                setattr(statement, field, _Calls(self, before, depth, value).visit(value))
+                last = None if self._reads_before(statement) else value
+                setattr(statement, field, _Calls(self, before, depth, last).visit(value))
             made += before
             match statement:
                 case ast.Expr(ast.Constant()) if before:
@@ -89,6 +95,16 @@ class Inliner:
                     self._rows.add(name)
             made.append(statement)
         return made
+
+    def _reads_before(self, statement: ast.stmt) -> bool:
+        """Whether a statement reads, before it calls functions, what they may update: `a[i, 0] += f(a[i])` does."""
+        if not isinstance(statement, ast.AugAssign):
+            return False
+        own, nodes = root_variable(statement.target), list(ast.walk(statement.value))
+        given = [root_variable(arg) for each in nodes if isinstance(each, ast.Call) for arg in each.args]
+        given += [root_variable(each.value) for each in nodes if isinstance(each, ast.keyword)]
+        is_number = isinstance(statement.target, ast.Name) and not self._is_row(statement.target)
+        return not is_number and (own in given or any(each in self._rows for each in (own, *given)))
 
     def _with_calls_reached(self, node: ast.stmt, depth: int) -> ast.stmt:
         """A statement whose calls of helpers are not always reached, with branches that say when they are."""
@@ -141,7 +157,9 @@ class Inliner:
     def _is_row(self, node: ast.expr) -> bool:
         return names_rows(node, self._ranks, self._rows)
 
-    def written_out(self, helper: Helper, call: ast.Call, depth: int) -> tuple[list[ast.stmt], ast.expr] | None:
+    def written_out(
+        self, helper: Helper, call: ast.Call, depth: int, *, is_operand: bool
+    ) -> tuple[list[ast.stmt], ast.expr] | None:
         """The statements of a call, and its value; None if the function cannot be written out."""
         given = given_arguments(helper.syntax.args, call)
         if given is None or any(
@@ -158,7 +176,11 @@ class Inliner:
         own = {*names_in(ast.walk(definition), ast.Store), *_parameters(definition)}
         renamed = _Renamed(self, helper.names, own, prefix)
         start = [assignment(prefix + name, arg) for name, arg in given.items()]
+        outer, self._is_operand = self._is_operand, self._is_operand or is_operand
+        if self._is_operand:
+            self.operands.add(prefix)
         made = [*start, *self.block([renamed.visit(each) for each in body], depth + 1)]
+        self._is_operand = outer
         for each in nodes_in(made):
             if isinstance(each, (ast.stmt, ast.expr)):  # problems are reported at the line of the call
                 ast.copy_location(each, call)
@@ -169,19 +191,15 @@ class Inliner:
     def stores(self, helper: Helper, seen: set[Helper]) -> bool:
         """Whether a function, or one that it calls, may store to an array that it is given."""
         seen.add(helper)
-        nodes = list(ast.walk(helper.syntax))
-        for node in nodes:
-            match node:
-                case ast.Subscript(ctx=ast.Store() | ast.Del()):
+        if stores_to_given(helper.syntax):
+            return True
+        for node in ast.walk(helper.syntax):
+            if isinstance(node, ast.Call):
+                called = self._called(node, helper.names)
+                if called is None and user_function(self._value(node, helper.names)) is not None:
+                    return True  # it has no source
+                if called is not None and called not in seen and self.stores(called, seen):
                     return True
-                case ast.AugAssign(ast.Name(name)) if name in _parameters(helper.syntax) or any(map(_is_copy, nodes)):
-                    return True
-                case ast.Call():
-                    called = self._called(node, helper.names)
-                    if called is None and user_function(self._value(node, helper.names)) is not None:
-                        return True  # it has no source
-                    if called is not None and called not in seen and self.stores(called, seen):
-                        return True
         return False
 
     def alias(self, name: str, value: Any) -> str:
@@ -195,10 +213,13 @@ class Inliner:
 
 
 class _Calls(ast.NodeTransformer):
-    """Puts variables instead of calls, as long as nothing before a call may see what it changes."""
+    """Puts variables instead of calls, as long as nothing before a call may see what it changes.
 
-    def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, value: ast.expr) -> None:
-        self._inliner, self._before, self._depth, self._value = inliner, before, depth, value
+    - `last`: what is evaluated after all else of the statement; None if that is nothing.
+    """
+
+    def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, last: ast.expr | None) -> None:
+        self._inliner, self._before, self._depth, self._last = inliner, before, depth, last
 
     def visit(self, node: ast.AST) -> Any:
         # What is not reached is not called.
@@ -211,7 +232,9 @@ class _Calls(ast.NodeTransformer):
             return node
         stores = self._inliner.stores(helper, set())
         # The call may modify other operands of the expression.
-        made = None if stores and node is not self._value else self._inliner.written_out(helper, node, self._depth)
+        is_operand = node is not self._last
+        made = (None if stores and is_operand
+                else self._inliner.written_out(helper, node, self._depth, is_operand=is_operand))  # fmt: skip
         if made is not None:
             self._before += made[0]
             return made[1]
@@ -277,13 +300,3 @@ def _may_count_from_ends(helper: Helper, names: Scope) -> bool:
              for part in ([each.lower, each.upper, each.step] if isinstance(each, ast.Slice) else [each])]  # fmt: skip
     lows = [lower.of(each) for each in parts if each is not None]
     return any(each is None or each < 0 for each in lows)
-
-
-def _is_copy(node: ast.AST) -> bool:
-    """Whether a statement gives a parameter, or a part of one, another name."""
-    match node:
-        case ast.Assign(value=ast.Name() | ast.Attribute()):
-            return True
-        case ast.Assign(value=ast.Subscript(slice=index)):
-            return any(isinstance(each, ast.Slice) for each in ast.walk(index))
-    return False
