@@ -37,7 +37,6 @@ _DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint
 class _Update(NamedTuple):
     """An update of an element.
 
-    - `statement`: what updates it.
     - `indices`: the axes of the array that have one index.
     - `kind`: those of one kind give the same numbers in any order, but for rounding. Empty if there is no atomic
       operation for it.
@@ -62,8 +61,6 @@ class _Update(NamedTuple):
 class AtomicUpdates:
     """Finds the updates that several iterations may do to one element, and makes them atomic.
 
-    - `arrays`: the arrays that the loop is given.
-    - `facts`: what indices and values are made of.
     - `made`: what is assigned to variables that the author has not.
     """
 
@@ -123,11 +120,7 @@ class AtomicUpdates:
             self._stores.append((statement, view))
 
     def check_plain_stores(self, body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any]) -> None:
-        """Refuse stores to elements that the body reads, and other iterations may store to, but for updates.
-
-        - `body`: the loop's body, its rows not yet lowered.
-        - `value_of`: the value of a name outside of the function.
-        """
+        """Refuse stores to elements that the body reads, and other iterations may store to, but for updates."""
         nodes = nodes_in(body)
         updates = {
             id(stored)
@@ -152,10 +145,7 @@ class AtomicUpdates:
                         raise NotInKernelError(_COMMON.format(name), each)
 
     def make_atomic(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The lowered body, with atomics where updates of several iterations may be of one element.
-
-        Raises `NotInKernelError` if no atomic can do such an update.
-        """
+        """The lowered body, with atomics where updates of several iterations may be of one element."""
         for each in self._updates.values():
             if not each.kind and self._may_collide(each.indices):
                 raise NotInKernelError(_LOST.format(each.array), each.statement)

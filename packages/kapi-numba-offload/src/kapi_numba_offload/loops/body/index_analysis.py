@@ -19,12 +19,7 @@ _SIZES = ("shape", "size", "ndim")
 
 
 class IndexFacts:
-    """Facts of the body's variables, whatever order its statements run in.
-
-    - `known`: facts of the values of the launch.
-    - `parallel`: the variables of the parallel loops.
-    - `body`: the body, helpers written out.
-    """
+    """Facts of the variables of a body, helpers written out, whatever order its statements run in."""
 
     def __init__(self, names: Scope, known: LaunchFacts, parallel: Sequence[str], body: Sequence[ast.stmt]) -> None:
         self._names, self.parallel = names, tuple(parallel)
@@ -201,7 +196,6 @@ class LowerBounds:
     """Lower bounds of a loop's integers: an index that is never negative needs no wrapping.
 
     - `known`: variables that are never below a number.
-    - `assigned_once`: variables that have one assignment in the loop.
     - `counters`: loops around the statement whose variables nothing else assigns.
     - `kept`: variables from outside of the loop that it does not assign.
     """

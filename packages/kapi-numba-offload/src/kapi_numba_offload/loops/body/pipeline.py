@@ -29,10 +29,7 @@ class LoweredBody(NamedTuple):
     - `outside`: names that it has and the function has not, and what they stand for.
     - `late_reads`, `stored_to`: arrays whose elements are read later than in the source, and arrays that elements are
       stored to: no two of them may share memory.
-    - `row_reads`: as those of `RowLowering`.
-    - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
-      Numba.
-    - `lengths`: conditions that operands have the same lengths.
+    - `row_reads`, `integers_of_arrays`: as those of `RowLowering` and `BodyState`.
     """
 
     statements: list[ast.stmt]
@@ -56,8 +53,7 @@ def lower_body(
 ) -> LoweredBody:
     """Lower the body of a loop for arrays of known ranks; `NotInKernelError` if it cannot be written with elements.
 
-    - `names`, `known`: what the function's names mean, and facts of the values of the launch.
-    - `body`, `parallel`: the loop's body, and the variables of the parallel loops.
+    - `parallel`: the variables of the parallel loops.
     - `live`: variables that have a value before the loop, or after it.
     - `has_numba_floats`: whether float literals are float64, as Numba has them.
     - `checks_lengths`: whether the body raises where operands have different lengths.

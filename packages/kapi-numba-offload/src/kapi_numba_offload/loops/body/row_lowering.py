@@ -358,7 +358,7 @@ class RowLowering:
             return copied_by_group(self._state, name, rows, node, dtype)
         if rows.mask is not None or not private_arrays.fits(self._state, rows):
             raise NotInKernelError(refusal, node)
-        return private_arrays.copied(self._state, rows, node)
+        return private_arrays.filled(self._state, rows, node, rows.element)
 
     def _in_place(self, node: ast.AugAssign) -> list[ast.stmt]:
         target = copy.deepcopy(node.target)

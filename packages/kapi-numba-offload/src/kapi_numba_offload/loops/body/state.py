@@ -51,8 +51,6 @@ def unsupported_option(call: ast.Call) -> NotInKernelError:
 class BodyState:
     """Mutable state of the lowering of a loop's body: filled statement by statement, in their order.
 
-    - `known`: facts of the values of the launch.
-    - `body`: the loop's body as written.
     - `operands`: prefixes of variables, as those of `Inliner`.
     - `rows`, `is_row`, `scalar`, `view`: an expression of rank 1 or more, or None; whether a part of an array, or an
       elementwise operation, is one; an expression of rank 0; the part of an array that an expression names, or None.
@@ -62,12 +60,9 @@ class BodyState:
     - `loops`: the names that are read in each loop around the current statement.
     - `expressions`: variables that are expressions of arrays, whose elements are computed at each use.
     - `counters`: loops over ranges around the current statement, by their variables if nothing else assigns these.
-    - `assignments`: the number of the body's assignments to each variable.
-    - `before`: statements that come before the current one.
+    - `assignments`: how often the body assigns each variable.
     - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
       changed.
-    - `launch`: integers that the launch tells.
-    - `lengths`: lengths that must be equal.
     - `wide`, `integers`: private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and
       no truth values.
     - `tuples`: variables that are tuples of views, and the variables of these.

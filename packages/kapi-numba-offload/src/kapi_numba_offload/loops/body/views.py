@@ -47,7 +47,6 @@ class ArrayFacts(NamedTuple):
 class LaunchNumbers:
     """The integers and extents of a launch, which a kernel is made for as soon as its lowering asks for one.
 
-    - `values`: values of variables, by name.
     - `asked`: the numbers that were asked for.
     """
 
@@ -70,7 +69,6 @@ class LaunchNumbers:
 class LaunchFacts(NamedTuple):
     """Facts of the values that a loop is launched with.
 
-    - `arrays`: the arrays that the body reads or writes.
     - `lower`: variables that are never below a number: loop variables, and numbers known when the loop is launched.
     - `numbers`: integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
     - `integers`: variables from outside of the loop that are integers.
@@ -173,10 +171,7 @@ _NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), Extent(ast.Constant(1), T
 class Rows:
     """An element expression of rank 1 or more.
 
-    - `shape`: its axes.
     - `spelled`: its element as a part of other rows, or of itself, at an index of those.
-    - `reads`: what it reads.
-    - `is_bool`: whether its elements are truth values.
     - `mask`: the truth values, of the same axes, of the elements that there are; None if there are all of them.
     - `has_narrow_integers`: whether it may read integers of fewer than 64 bits, or bools, whose operations have other
       types in arrays than by themselves.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
-from kapi_numba_offload.analysis.syntax import expression, index_of, statements
+from kapi_numba_offload.analysis.syntax import expression
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_calls import RowFunction
@@ -50,16 +50,12 @@ def matrix_product(state: BodyState, node: ast.expr) -> ArrayPart | None:
     room = Rows(shape, one.spelled, has_narrow_integers=one.has_narrow_integers)
     if one.mask is not None or not private_arrays.fits(state, room):
         raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
-    made = private_arrays.like(state, room, node, sample=one.first)
+    made = private_arrays.filled(
+        state, room, node, lambda at: dot_of_rows(state, [_row(left, at), _column(right, at)], node), sample=one.first
+    )
     if one.has_narrow_integers:
-        state.wide.discard(made)
-
-    def store(at: list[ast.expr]) -> list[ast.stmt]:
-        number = dot_of_rows(state, [_row(left, at), _column(right, at)], node)
-        return statements("ARRAY[AT] = X", ARRAY=made, AT=index_of(at), X=number)
-
-    state.put_loops(shape, node, store)
-    return private_arrays.full_part(state, made, shape)
+        state.wide.discard(made.array)
+    return made
 
 
 def _is_long(state: BodyState, shape: Sequence[Extent]) -> bool:

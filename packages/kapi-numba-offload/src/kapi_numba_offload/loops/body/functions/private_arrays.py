@@ -25,7 +25,7 @@ from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
 __all__ = [
-    "Allocation", "allocation", "array_of_numbers", "known_dtype", "copied", "fill", "filled", "fits", "flat",
+    "Allocation", "allocation", "array_of_numbers", "known_dtype", "fill", "filled", "fits", "flat",
     "full_part", "like", "private_array", "size", "stored",
 ]  # fmt: skip
 
@@ -42,18 +42,19 @@ def fits(state: BodyState, rows: Rows) -> bool:
     return min(sizes) > 0 and math.prod(sizes) <= MOST_ELEMENTS
 
 
-def copied(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
-    """An array with the elements of rows."""
-    name = like(state, rows, node)
-    fill(state, name, rows.shape, node, rows.element)
-    return full_part(state, name, rows.shape)
-
-
-def filled(state: BodyState, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
-    """An array of the dtype and shape of rows, all of it one number; one of zeros is made so."""
-    name = like(state, rows, node)
-    if number:
-        fill(state, name, rows.shape, node, lambda at: ast.Constant(number))
+def filled(
+    state: BodyState,
+    rows: Rows,
+    node: ast.AST,
+    value: Callable[[list[ast.expr]], ast.expr] | None,
+    *,
+    dtype: str | None = None,
+    sample: ast.expr | None = None,
+) -> ArrayPart:
+    """An array as that of `like`, with a value for each index; without one, it is of zeros."""
+    name = like(state, rows, node, dtype=dtype, sample=sample)
+    if value is not None:
+        fill(state, name, rows.shape, node, value)
     return full_part(state, name, rows.shape)
 
 

@@ -206,12 +206,8 @@ def rounded(state: BodyState, node: ast.expr) -> tuple[ast.expr, ast.expr] | Non
     return given[0], given[1] if len(given) == 2 else ast.Constant(0)
 
 
-def _copied(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
-    return private_arrays.copied(state, rows, node)
-
-
-def _filled(number: int) -> RowFunction[ArrayPart]:
-    return RowFunction(lambda state, rows, given, node: private_arrays.filled(state, rows, node, number))
+def _filled(value: Callable[[Rows], Callable[[list[ast.expr]], ast.expr] | None]) -> RowFunction[ArrayPart]:
+    return RowFunction(lambda state, rows, given, node: private_arrays.filled(state, rows, node, value(rows)))
 
 
 ARRAYS: dict[str, RowFunction[ArrayPart]] = {
@@ -219,10 +215,10 @@ ARRAYS: dict[str, RowFunction[ArrayPart]] = {
     "argsort": RowFunction(_argsorted, ("kind",), rank=1, of_selections=True),
     "cumsum": RowFunction(_running, rank=1),
     "cumprod": RowFunction(_running, rank=1),
-    "copy": RowFunction(_copied),
-    "zeros_like": _filled(0),
-    "empty_like": _filled(0),
-    "ones_like": _filled(1),
+    "copy": _filled(lambda rows: rows.element),
+    "zeros_like": _filled(lambda rows: None),
+    "empty_like": _filled(lambda rows: None),
+    "ones_like": _filled(lambda rows: lambda at: ast.Constant(1)),
 }
 """The functions that give an array of its own, by NumPy's names."""
 ROWS: dict[str, RowFunction[Rows | None]] = {

@@ -14,7 +14,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.analysis.syntax import expression, named_arguments, variable
-from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
+from kapi_numba_offload.loops.body.functions.private_arrays import filled
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_elements, require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
@@ -70,7 +70,6 @@ def searched_rows(state: BodyState, node: ast.Call) -> ArrayPart | None:
     values = state.rows(given[sought]) if sought in given else None
     if make is None or values is None or values.mask is not None:
         return None
-    found = like(state, values, node, dtype="float64" if name == "interp" else "int64")
 
     def element(at: Sequence[ast.expr]) -> ast.expr:
         value = state.assigned(state.new("v"), values.element(at))
@@ -79,8 +78,7 @@ def searched_rows(state: BodyState, node: ast.Call) -> ArrayPart | None:
             raise unsupported_option(node)
         return number
 
-    fill(state, found, values.shape, node, element)
-    return full_part(state, found, values.shape)
+    return filled(state, values, node, element, dtype="float64" if name == "interp" else "int64")
 
 
 def _called(state: BodyState, node: ast.Call) -> tuple[str, dict[str, ast.expr]] | None:

@@ -22,10 +22,7 @@ __all__ = ["GroupArrays", "MadeArray"]
 
 @dataclass(frozen=True, slots=True)
 class MadeArray:
-    """An array that a group makes.
-
-    - `lengths`: the texts of its lengths.
-    """
+    """An array that a group makes, and the texts of its lengths."""
 
     dtype: np.dtype[Any]
     lengths: tuple[str, ...]
@@ -40,7 +37,6 @@ class GroupArrays:
     """The arrays that a group makes in a loop, and the conditions of its launches.
 
     - `given`: variables that the loop is given and does not assign.
-    - `made`: the arrays, by name.
     - `hoisted`: variables that are assigned before the loop, and their values.
     """
 

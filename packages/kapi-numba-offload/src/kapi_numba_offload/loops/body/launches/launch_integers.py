@@ -18,9 +18,6 @@ __all__ = ["LaunchIntegers"]
 class LaunchIntegers:
     """Integers of a body that its launch tells, by the statements that have been lowered.
 
-    - `names`, `known`: what the function's names mean, and facts of the values of the launch.
-    - `assignments`: the number of the body's assignments to each variable, and of those by loops.
-    - `counters`, `loops`: those around the current statement.
     - `values`: variables that have one value wherever they are read, and the value.
     - `made`: temporaries of the lowering, and all values that are assigned to each.
     - `sizes`: the lengths of private arrays, such as `a.shape[0]`.

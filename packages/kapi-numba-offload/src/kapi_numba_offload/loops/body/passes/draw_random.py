@@ -78,13 +78,7 @@ _DRAWS: dict[str, tuple[str, dict[str, float | None]]] = {
 
 
 def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str]) -> list[ast.stmt]:
-    """The body with draws of `kapi.random`; as it is where it draws nothing.
-
-    - `body`: the statements of an iteration.
-    - `parallel`: the variables of the parallel loops.
-
-    Raises `NotInKernelError` for a draw that kernels have not.
-    """
+    """The body of an iteration with draws of `kapi.random`; as it is where it draws nothing."""
     draws = _Draws(names, parallel[0])
     made = draws.block(body)
     if not draws.count:
@@ -98,10 +92,7 @@ def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str])
 
 
 class _Draws(ast.NodeTransformer):
-    """Rewrites the draws of a body.
-
-    - `count`: how many it has rewritten.
-    """
+    """Rewrites the draws of a body, and counts them."""
 
     def __init__(self, names: Scope, stream: str) -> None:
         self._names, self._stream, self.count = names, stream, 0

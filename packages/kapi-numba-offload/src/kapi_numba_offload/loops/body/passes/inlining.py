@@ -56,8 +56,6 @@ class Helper:
 class Inliner:
     """Writes helpers out.
 
-    - `names`: what the names of the loop's function mean.
-    - `ranks`: the rank of each array that the loop is given.
     - `body`: the loop's body, with the functions that it defines or that are defined around it.
     - `outside`: names in the written-out code and the objects that they stand for.
     - `operands`: prefixes of the variables of helpers whose result is an operand: others may be read after the helper.

@@ -15,10 +15,7 @@ __all__ = ["rename_to_ssa"]
 
 
 def rename_to_ssa(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stmt]:
-    """Give each value of such a variable its own name; the statements are changed in place.
-
-    - `kept`: variables that have a value before or after it: they stay.
-    """
+    """Give each value of such a variable its own name, in place; those of `kept` have a value before or after."""
     scopes = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
     # They may read a variable later.
     inner = nodes_in(each for each in nodes_in(body) if isinstance(each, scopes))

@@ -26,11 +26,7 @@ _MAX_ITERATIONS = 8  # of a loop that is unrolled
 
 
 def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
-    """Replace tuples that have parts of arrays by a variable for each part, and unroll loops over them.
-
-    - `body`: the body of a loop; its nodes are changed.
-    - `ranks`: the rank of each array that the loop is given.
-    """
+    """Replace tuples that have parts of arrays by a variable for each, and unroll loops over them, nodes in place."""
     return _TupleScalarizer(body, ranks).block(body)
 
 
