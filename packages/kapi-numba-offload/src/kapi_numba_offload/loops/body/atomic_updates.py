@@ -257,10 +257,13 @@ _LOST = "an update of elements of {} that several iterations may have, and no at
 
 def _called(target: ast.expr, method: str, value: ast.expr | None) -> list[ast.stmt]:
     """A call of a method of an element's atomic reference."""
-    assert isinstance(target, ast.Subscript)
-    reference = ast.Call(variable("kapi_AtomicRef"), [copy.deepcopy(target.value), copy.deepcopy(target.slice)], [])
-    call = ast.Call(ast.Attribute(reference, method, ast.Load()), [] if value is None else [value], [])
+    call = ast.Call(ast.Attribute(_reference(target), method, ast.Load()), [] if value is None else [value], [])
     return [ast.Expr(call)]
+
+
+def _reference(target: ast.expr) -> ast.Call:
+    assert isinstance(target, ast.Subscript)
+    return ast.Call(variable("kapi_AtomicRef"), [copy.deepcopy(target.value), copy.deepcopy(target.slice)], [])
 
 
 _DIVIDED = """
@@ -274,7 +277,7 @@ while not REFERENCE.compare_exchange(SEEN, DTYPE(SEEN[0] / X)):
 
 def _divided(target: ast.expr, dtype: str, value: ast.expr, number: int) -> list[ast.stmt]:
     """Statements that divide an element, until no other work-item has changed it meanwhile."""
-    assert isinstance(target, ast.Subscript)
-    reference = ast.Call(variable("kapi_AtomicRef"), [target.value, target.slice], [])
     names = {each: f"kapi_{each.lower()}_of_update{number}" for each in ("SEEN", "X")}
-    return statements(_DIVIDED, **names, DTYPE=expression(f"kapi_np.{dtype}"), VALUE=value, REFERENCE=reference)
+    return statements(
+        _DIVIDED, **names, DTYPE=expression(f"kapi_np.{dtype}"), VALUE=value, REFERENCE=_reference(target)
+    )

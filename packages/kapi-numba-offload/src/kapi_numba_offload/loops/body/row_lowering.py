@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product, product_rows
 from kapi_numba_offload.loops.body.functions.positions import POSITIONS, nonzero_positions
 from kapi_numba_offload.loops.body.functions.row_calls import made_by
-from kapi_numba_offload.loops.body.functions.row_functions import ARRAYS, run, running
+from kapi_numba_offload.loops.body.functions.row_functions import ARRAYS, RUNNING, run
 from kapi_numba_offload.loops.body.functions.searches import searched_rows
 from kapi_numba_offload.loops.body.in_place_updates import checked, require_held
 from kapi_numba_offload.loops.body.launches.launch_conditions import require_equal
@@ -167,20 +167,19 @@ class RowLowering:
     def _is_stored_as_it_runs(self, node: ast.stmt) -> bool:
         """Whether a statement is `out[i] = numpy.cumsum(row)`: then a loop for it is put before it."""
         match node:
-            case ast.Assign(targets=[ast.Subscript() as target], value=ast.Call() as value):
-                found = running(self._state, value)
-                view = self._state.view(target) if found is not None else None
+            case ast.Assign([ast.Subscript() as target], ast.Call() as value):
+                rows = made_by(RUNNING, self._state, value)
+                view = self._state.view(target) if rows is not None else None
             case _:
                 return False
-        if found is None or view is None or len(view.order) != 1:
+        if rows is None or view is None or len(view.order) != 1:
             return False
-        name, rows = found
         own = view.access
         if any(each.array == own.array and each != own for each in rows.reads):
             return False
         self._note_reads(rows, own)
         require_equal(self._state, rows.shape, view.shape, node, _STORED, ones="first")
-        run(self._state, name, rows, lambda at: self._views.stored(view, at, node), node, view.shape[0])
+        run(self._state, rows, lambda at: self._views.stored(view, at, node), value, view.shape[0])
         return True
 
     def _note_reads(self, rows: Rows, own: Access) -> None:
@@ -243,19 +242,19 @@ class RowLowering:
             return None
         name = state.new("v")
         self._put_off(name, rows, node, is_assigned_once=True)
-        for target in node.targets:
-            value = variable(name)
-            state.before += self._assign(located(ast.Assign([target], value), node), target, value)
+        return self._assign_each([(target, variable(name)) for target in node.targets], node)
+
+    def _assign_each(self, pairs: Iterable[tuple[ast.expr, ast.expr]], node: ast.stmt) -> list[ast.stmt]:
+        """Assign values to targets, one after the other, before the statement."""
+        for target, value in pairs:
+            self._state.before += self._assign(located(ast.Assign([target], value), node), target, value)
         return []
 
     def _unpacked(self, node: ast.Assign, targets: Sequence[ast.expr], value: ast.expr) -> list[ast.stmt] | None:
         """`x, y, z = row`, each element read before one is stored; None for what is no row."""
         parts = self._state.tuples.get(value.id) if isinstance(value, ast.Name) else None
         if parts is not None and len(parts) == len(targets):
-            for target, part in zip(targets, parts, strict=True):
-                own = ast.copy_location(variable(part), node)
-                self._state.before += self._assign(located(ast.Assign([target], own), node), target, own)
-            return []
+            return self._assign_each(zip(targets, map(variable, parts), strict=True), node)
         rows = None if isinstance(value, (ast.Tuple, ast.List)) else self._state.rows(value)
         if rows is None or len(rows.shape) != 1 or any(isinstance(each, ast.Starred) for each in targets):
             return None
@@ -265,9 +264,7 @@ class RowLowering:
         count = [Extent(ast.Constant(len(targets)))]
         require_equal(state, rows.shape, count, node, f"length of a row must be {len(targets)} for as many variables")
         read = [state.assigned(state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))]
-        for target, each in zip(targets, read, strict=True):
-            state.before += self._assign(located(ast.Assign([target], each), node), target, each)
-        return []
+        return self._assign_each(zip(targets, read, strict=True), node)
 
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""

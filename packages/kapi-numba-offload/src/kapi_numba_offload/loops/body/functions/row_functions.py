@@ -19,7 +19,7 @@ from kapi_numba_offload.loops.body.functions.row_reductions import start_of_sum,
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError, unsupported_option
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = ["ARRAYS", "QUANTILES", "ROWS", "rounded", "run", "running", "sorted_values"]
+__all__ = ["ARRAYS", "QUANTILES", "ROWS", "rounded", "RUNNING", "run", "sorted_values"]
 
 _Given = Mapping[str, ast.expr]
 
@@ -91,34 +91,20 @@ def sorted_values(state: BodyState, rows: Rows, node: ast.AST, order: str = "") 
     return values, length
 
 
-def running(state: BodyState, node: ast.Call) -> tuple[str, Rows] | None:
-    """Name and rows of a running sum or product of rank 1; None for anything else."""
-    name, operands = state.called(node)
-    if name not in ("cumsum", "cumprod") or len(operands) != 1 or node.keywords:
-        return None
-    rows = state.rows(operands[0])
-    return None if rows is None or len(rows.shape) != 1 or rows.mask is not None else (name, rows)
-
-
 def run(
-    state: BodyState,
-    name: str,
-    rows: Rows,
-    target: Callable[[list[ast.expr]], ast.expr],
-    node: ast.AST,
-    extent: Extent,
+    state: BodyState, rows: Rows, target: Callable[[list[ast.expr]], ast.expr], node: ast.Call, extent: Extent
 ) -> None:
     """Running sums or products of rows of rank 1, each stored to what `target`, of an extent, gives for its index."""
+    name = str(state.called(node)[0])
     total, at = state.new("r"), variable(state.new("k"))
-    state.started(total, start_of_sum(state, rows, name.replace("cum", "")))
+    state.started(total, start_of_sum(state, rows, name.removeprefix("cum")))
     text = f"for AT in range(LENGTH):\n    TOTAL {_OPERATIONS[name]}= ELEMENT\n    TARGET = TOTAL"
-    state.put(
-        text, node, AT=at.id, LENGTH=rows.lengths[0], TOTAL=total, ELEMENT=rows.element([at]), TARGET=target([at])
-    )
+    holes = {"AT": at.id, "LENGTH": rows.lengths[0], "TOTAL": total, "TARGET": target([at])}
+    state.put(text, node, **holes, ELEMENT=rows.element([at]))
     is_one, differs = rows.shape[0].is_one, ast.unparse(rows.shape[0].length) != ast.unparse(extent.length)
     if differs and (is_one or (is_one is None and state.group is None)):
         text = "for AT in range(LENGTH, ALL):\n    TARGET = TOTAL"  # of the one element
-        state.put(text, node, AT=at.id, LENGTH=rows.lengths[0], ALL=extent.length, TOTAL=total, TARGET=target([at]))
+        state.put(text, node, **holes, ALL=extent.length)
 
 
 def _running(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> ArrayPart:
@@ -126,8 +112,7 @@ def _running(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Arr
     start = start_of_sum(state, rows, name.removeprefix("cum"))
     sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
     values = private_arrays.like(state, rows, node, sample=sample)
-    target = partial(private_arrays.stored, values)
-    run(state, name, rows, target, node, rows.shape[0])
+    run(state, rows, partial(private_arrays.stored, values), node, rows.shape[0])
     return private_arrays.full_part(state, values, rows.shape)
 
 
@@ -231,3 +216,5 @@ QUANTILES = {name: _quantile(name.removeprefix("nan"), leaves_nans=name.startswi
              for kind in _SHARES for name in (kind, f"nan{kind}")}  # fmt: skip
 """Those that give a number of sorted rows."""
 _OPERATIONS = {"cumsum": "+", "cumprod": "*"}
+RUNNING = dict.fromkeys(_OPERATIONS, RowFunction[Rows](lambda state, rows, given, node: rows, rank=1))
+"""The rows that are summed up, or multiplied, as a result runs."""
