@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import expression, indices_of, located, nodes_in, statements, variable
-from kapi_numba_offload.analysis.updates import (
+from kapi_numba_offload.loops.body.index_analysis import IndexFacts
+from kapi_numba_offload.loops.body.state import NotInKernelError
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
+from kapi_numba_offload.loops.updates import (
     IN_ANY_ORDER,
     Extremum,
     added_terms,
@@ -19,9 +22,6 @@ from kapi_numba_offload.analysis.updates import (
     as_update,
     extremum_of,
 )
-from kapi_numba_offload.loops.body.index_analysis import IndexFacts
-from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
 __all__ = ["AtomicUpdates"]
 

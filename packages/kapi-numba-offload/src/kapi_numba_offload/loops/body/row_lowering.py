@@ -24,7 +24,6 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
-from kapi_numba_offload.analysis.updates import Extremum, added_values, are_made_of, as_update, extremum_of
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
@@ -39,6 +38,7 @@ from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Access, ArrayPart, Extent, Rows
+from kapi_numba_offload.loops.updates import Extremum, added_values, are_made_of, as_update, extremum_of
 
 __all__ = ["RowLowering"]
 

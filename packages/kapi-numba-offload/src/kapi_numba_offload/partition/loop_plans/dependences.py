@@ -18,10 +18,10 @@ from kapi_numba_offload.analysis.effects import has_effects, is_view, stores_to_
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable, targets_of
-from kapi_numba_offload.analysis.updates import extremum_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
 from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
+from kapi_numba_offload.loops.updates import extremum_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_functions
 
