@@ -13,17 +13,12 @@ import numpy as np
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import mentions, names_in, nodes_in
+from kapi_numba_offload.loops.updates import COMMUTATIVE, IN_ANY_ORDER
 from kapi_numba_offload.run.fallback import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
 
 MOST_AXES = 3
-
-_OPERATIONS: dict[type[Any], str] = {
-    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.Div: "prod",
-    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-}  # fmt: skip
-_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +197,8 @@ def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
 
 def _update(name: str, node: ast.AST, names: Scope) -> tuple[str, list[ast.AST]] | None:
     """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
-    if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in _OPERATIONS:
-        return None if _mentions(name, node.value) else (_OPERATIONS[type(node.op)], [node.target])
+    if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in IN_ANY_ORDER:
+        return None if _mentions(name, node.value) else (IN_ANY_ORDER[type(node.op)], [node.target])
     if isinstance(node, ast.If):
         return _guarded(name, node)
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not _is(name, node.targets[0]):
@@ -231,11 +226,11 @@ def _takes_nans(name: str, node: ast.AST, names: Scope) -> bool:
 
 def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:
     """Operation and mention of the variable in `name + x - y` and its like."""
-    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATIONS:
+    if not isinstance(value, ast.BinOp) or type(value.op) not in IN_ANY_ORDER:
         return None
-    operation = _OPERATIONS[type(value.op)]
+    operation = IN_ANY_ORDER[type(value.op)]
     for own, other, is_left in ((value.left, value.right, True), (value.right, value.left, False)):
-        if _mentions(name, other) or not (is_left or isinstance(value.op, _COMMUTATIVE)):
+        if _mentions(name, other) or not (is_left or isinstance(value.op, COMMUTATIVE)):
             continue
         if _is(name, own):
             return operation, own

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["IN_ANY_ORDER", "Extremum", "added_terms", "added_values", "are_made_of", "as_update", "extremum_of"]
+__all__ = [
+    "COMMUTATIVE", "IN_ANY_ORDER", "Extremum", "added_terms", "added_values", "are_made_of", "as_update", "extremum_of",
+]  # fmt: skip
 
-_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 IN_ANY_ORDER: dict[type[ast.operator], str] = {
-    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "product", ast.BitAnd: "and", ast.BitOr: "or",
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.Div: "prod", ast.BitAnd: "and", ast.BitOr: "or",
     ast.BitXor: "xor",
 }  # fmt: skip
 """The kind of updates by an operator: those of one kind give the same numbers in any order, but for rounding."""
@@ -27,7 +29,7 @@ def as_update(node: ast.Assign) -> ast.AugAssign | None:
             spelled = ast.unparse(target)
             if ast.unparse(left) == spelled:
                 return ast.copy_location(ast.AugAssign(target, operation, right), node)
-            if ast.unparse(right) == spelled and type(operation) in _COMMUTATIVE:
+            if ast.unparse(right) == spelled and type(operation) in COMMUTATIVE:
                 return ast.copy_location(ast.AugAssign(target, operation, left), node)
     return None
 

@@ -21,7 +21,7 @@ from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variab
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
 from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
-from kapi_numba_offload.loops.updates import extremum_of
+from kapi_numba_offload.loops.updates import IN_ANY_ORDER, extremum_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_functions
 
@@ -31,11 +31,6 @@ _STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Expr, 
 _PARTS_OF_INDICES = (
     ast.expr_context, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name,
 )  # fmt: skip
-# Updates of one kind give the same integers in any order.
-_UPDATES: dict[type[ast.operator], str] = {
-    ast.Add: "sum", ast.Sub: "sum", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-    ast.Mult: "product",
-}  # fmt: skip
 _EXTENTS = ("shape", "size", "ndim")
 
 
@@ -250,7 +245,7 @@ def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[s
             and is_updated
             and facts.kinds.target(above) in (SCALAR, ArrayKind(True, 0))
         ):
-            update = _UPDATES.get(type(above.op), "")
+            update = "" if isinstance(above.op, ast.Div) else IN_ANY_ORDER.get(type(above.op), "")
         yield each.id, _Access(parent, indices_of(parent), is_updated or not isinstance(outer.ctx, ast.Load), update)
 
 
