@@ -31,7 +31,7 @@ class RowFunction(NamedTuple, Generic[_Made]):
 
 
 def made_by(functions: Mapping[str, RowFunction[_Made]], state: BodyState, node: ast.expr) -> _Made | None:
-    """What one of the functions, by NumPy's names, makes of its operands; None for other expressions."""
+    """The result of one of the functions, by NumPy's names, for its operands; None for other expressions."""
     name, operands = state.called(node) if isinstance(node, ast.Call) else (None, [])
     function = functions.get(name or "")
     if function is None or not isinstance(node, ast.Call):
