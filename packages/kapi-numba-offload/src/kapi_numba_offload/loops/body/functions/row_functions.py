@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kapi_numba_offload.analysis.syntax import expression, variable
+from kapi_numba_offload.analysis.syntax import Part, expression, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_calls import RowFunction
@@ -99,7 +99,7 @@ def run(
     total, at = state.new("r"), variable(state.new("k"))
     state.started(total, start_of_sum(state, rows, name.removeprefix("cum")))
     text = f"for AT in range(LENGTH):\n    TOTAL {_OPERATIONS[name]}= ELEMENT\n    TARGET = TOTAL"
-    holes = {"AT": at.id, "LENGTH": rows.lengths[0], "TOTAL": total, "TARGET": target([at])}
+    holes: dict[str, Part] = {"AT": at.id, "LENGTH": rows.lengths[0], "TOTAL": total, "TARGET": target([at])}
     state.put(text, node, **holes, ELEMENT=rows.element([at]))
     is_one, differs = rows.shape[0].is_one, ast.unparse(rows.shape[0].length) != ast.unparse(extent.length)
     if differs and (is_one or (is_one is None and state.group is None)):
