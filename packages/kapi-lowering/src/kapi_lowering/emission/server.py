@@ -56,8 +56,7 @@ def decided(source: str, machine: Any) -> str:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
-    passes.add_sccp_pass()
-    passes.add_dead_code_elimination_pass()
+    passes.add_instruction_combine_pass()
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
