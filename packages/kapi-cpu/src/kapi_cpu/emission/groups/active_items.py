@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.cost_model import Costs, costs_of
+from kapi_cpu.emission.vectorize.cost_model import costs_of
 from kapi_cpu.emission.vectorize.divergence import Shape, Shapes, Stride
 from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_lowering.emission.llvm_ir import (
@@ -51,8 +51,8 @@ _LARGEST = {32: 1 << 30, 64: 1 << 62}
 
 _LARGEST_FACTOR = 1 << 31
 
-_CHEAP = 16.0
-"""The cost up to which scalar code of a part is always faster: later loads wait for masked stores."""
+_SHORT = 24
+"""Instructions up to which scalar code is always faster: later loads wait for masked stores."""
 
 
 def mark_active_items(source: Function, shapes: Shapes, of_group: Shapes, lanes: int, processor: Processor) -> bool:
@@ -103,13 +103,15 @@ class _Guard:
         builder = Builder.before(block.terminator)
         side = "true" if self.is_on_true else "false"
         text = f"call i1 @{ITEMS}(i64 ?, i64 ?, i64 ?, i1 {side})"
-        known: IRValue = builder.emit(text, *self.write(builder))
+        # Where what else must hold does not, arithmetic may have overflowed.
+        found = [builder.emit("freeze i64 ?", each) for each in self.write(builder)]
+        known: IRValue = builder.emit(text, *found)
         if self.is_on_true:
             answer: IRValue = builder.emit("or i1 ?, ?", known, self.comparison)
             if self.condition is not self.comparison:
                 assert isinstance(self.condition, Instruction)
-                rest = self.condition.operands[1 - self.condition.operands.index(self.comparison)]
-                answer = builder.emit("select i1 ?, i1 ?, i1 false", answer, rest)
+                pair = [answer if each is self.comparison else each for each in self.condition.operands[:2]]
+                answer = builder.emit("select i1 ?, i1 ?, i1 false", *pair)
         else:
             answer = builder.emit("and i1 ?, ?", builder.emit("xor i1 ?, true", known), self.comparison)
         block.terminator.set_operand(0, answer)
@@ -125,10 +127,15 @@ def _guard_of(block: Block, shapes: Shapes, of_group: Shapes, lanes: int, proces
     region = _between(targets[0] if is_on_true else targets[1], join)
     is_straight = not any(shapes.loop_of(each) is not shapes.loop_of(block) for each in region)
     costs = costs_of(shapes, lanes, processor, region) if is_straight else None
+    least = lanes if costs is None else lanes // 2
+    if costs is not None and (costs.prefers_scalar or sum(len(each.instructions) for each in region) <= _SHORT):
+        least = 2
     for comparison in _parts_of(condition) if is_on_true else [condition]:
         if comparison.opcode == "icmp":
             predicate = comparison.predicate if is_on_true else _NEGATED[comparison.predicate]
-            write = _Comparison(comparison, predicate, shapes, of_group).writer(lanes, costs)
+            write = _Comparison(comparison, predicate, shapes, of_group).writer(
+                least, costs is not None and costs.prefers_scalar
+            )
             if write is not None:
                 return _Guard(condition, comparison, is_on_true, write)
     return None
@@ -166,27 +173,19 @@ class _Comparison:
             self.left, self.right = self.right, self.left
             self.predicate = _SWAPPED.get(predicate, predicate)
 
-    def writer(self, lanes: int, costs: Costs | None) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
+    def writer(self, least: int, prefers_scalar: bool) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
         """Return what writes the active work-items; None of another comparison, or where vectors are faster.
 
-        - `costs`: of what an active work-item does; None if that has loops.
+        - `least`: the step from which on scalar code is faster.
+        - `prefers_scalar`: whether it is if all work-items are active.
         """
         type_ = self.left.type
         if not isinstance(type_, IntType) or type_.bits not in _LARGEST or self.of_group[self.right] != 0:
             return None
         if self.predicate == "eq":
-            if self.shapes[self.left] == 1:
-                return self._one
-            if costs is None:
-                return self._residue(lanes)
-            return self._residue(2 if costs.prefers_scalar or costs.scalar <= _CHEAP else lanes // 2)
+            return self._one if self.shapes[self.left] == 1 else self._residue(least)
         signed = self.predicate.replace("u", "s", 1)
-        if (
-            costs is None
-            or not costs.prefers_scalar
-            or signed not in _BOUNDS
-            or not self._is_shared(self.shapes[self.left])
-        ):
+        if not prefers_scalar or signed not in _BOUNDS or not self._is_shared(self.shapes[self.left]):
             return None
         is_before, added = _BOUNDS[signed]
         return lambda builder: self._bound(builder, is_before, added)

@@ -201,7 +201,7 @@ def _active_items(number: int, part: Part, context: Context, loop_node: Callable
     for position, name in enumerate(("first", "step", "stop")):
         lines.append(f"  %{p}.items.{name} = extractvalue {ITEMS_RESULT} %{p}.items, {position}")
     lines += [
-        f"  %{p}.items.known = icmp ne i64 %{p}.items.step, 0",
+        f"  %{p}.items.known = icmp sgt i64 %{p}.items.step, 0",
         f"  br i1 %{p}.items.known, label %{p}.items.some, label %{part.before(number)}",
         f"{p}.items.some:",
         f"  %{p}.items.end = call i64 @llvm.smin.i64(i64 %{p}.items.stop, i64 %extent.0)",
