@@ -93,6 +93,25 @@ def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
         as_in_python(function, [label, np.ones(3), np.ones(3)])
 
 
+def list_of_an_iteration(label, out):
+    for i in prange(out.shape[0]):
+        t = [j * label[i] for j in range(3)]
+        out[i] = t[1] + t[2]
+
+
+def array_of_an_iteration(label, out):
+    for i in prange(out.shape[0]):
+        out[i] = np.array([label[i] * j for j in range(3)]).sum()
+
+
+@pytest.mark.parametrize("function", [list_of_an_iteration, array_of_an_iteration])
+def test_comprehensions_of_iterations_are_named(function, as_in_python):
+    """Their variables belong to them, and none are carried from one iteration to the next."""
+    with pytest.warns(OffloadFallbackWarning, match="a comprehension") as caught:
+        as_in_python(function, [RANDOM.integers(0, 1000, 1000), np.ones(1000)])
+    assert "not-in-kernel" in str(caught[0].message)
+
+
 @pytest.mark.filterwarnings("error")
 def test_additions_that_collide_in_a_loop_over_arrays_are_atomic(as_in_python):
     as_in_python(by_a_loop_over_it, [RANDOM.integers(0, 1000, 100_000), np.ones(3), np.ones(3)])

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TypeVar
 
 __all__ = [
-    "Part", "assignment", "conjuncts", "expression", "flat_index", "index_of", "indices_of", "integer_literal",
-    "is_number", "located", "mentions", "named_arguments", "names_in", "names_rows", "nested_loops", "nodes_in",
-    "or_zero", "plus", "rewrite_blocks", "rewrite_expressions", "root_variable", "statements", "targets_of", "times",
-    "variable",
+    "COMPREHENSIONS", "Part", "assignment", "conjuncts", "expression", "flat_index", "index_of", "indices_of",
+    "integer_literal", "is_number", "located", "mentions", "named_arguments", "names_in", "names_rows",
+    "nested_loops", "nodes_in", "or_zero", "plus", "rewrite_blocks", "rewrite_expressions", "root_variable",
+    "statements", "targets_of", "times", "variable",
 ]  # fmt: skip
 
 _Node = TypeVar("_Node", bound=ast.AST)
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""Classes of comprehensions and generators, whose variables are their own."""
 
 Part = ast.expr | list[ast.stmt] | str | float
 """The filling of a hole of a text: an expression or statements, a variable by its name, or a number."""

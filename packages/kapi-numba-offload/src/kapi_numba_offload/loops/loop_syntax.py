@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import mentions, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import COMPREHENSIONS, mentions, names_in, nodes_in
 from kapi_numba_offload.loops.updates import COMMUTATIVE, IN_ANY_ORDER
 from kapi_numba_offload.run.fallback import Refusal
 
@@ -111,13 +111,28 @@ def _axis(node: ast.For) -> Axis:
 
 
 def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
-    """The variables that statements read (`ast.Load`) or assign (`ast.Store`)."""
+    """The variables that statements read (`ast.Load`) or assign (`ast.Store`), without those of comprehensions."""
     nodes = nodes_in(statements)
+    own = _nodes_of_comprehensions(nodes)
+    nodes = [each for each in nodes if each not in own]
     found = set(names_in(nodes, context))
     if context is ast.Load:  # `x += 1` reads x
         found |= {
             each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         }
+    return found
+
+
+def _nodes_of_comprehensions(nodes: Sequence[ast.AST]) -> set[ast.AST]:
+    """The names that stand for the variables of a comprehension, in it: no others have their values."""
+    found: set[ast.AST] = set()
+    for each in nodes:
+        if isinstance(each, COMPREHENSIONS):
+            targets = [part for generator in each.generators for part in ast.walk(generator.target)]
+            own = {part.id for part in targets if isinstance(part, ast.Name)}
+            outside = set(ast.walk(each.generators[0].iter))
+            inside = (part for part in ast.walk(each) if isinstance(part, ast.Name) and part.id in own)
+            found.update(part for part in inside if part not in outside)
     return found
 
 

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import (
+    COMPREHENSIONS,
     located,
     names_in,
     rewrite_expressions,
@@ -73,6 +74,9 @@ class RowLowering:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if self._is_made_by_group(node) or self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
             return []
+        comprehension = next((each for each in ast.walk(node) if isinstance(each, COMPREHENSIONS)), None)
+        if comprehension is not None:
+            raise NotInKernelError("a comprehension, for which kernels have a loop", comprehension)
         rewrite_expressions(node, _PrivateResults(self._state, self._stored_product(node)).visit)
         if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("an array in the condition of a while loop", node)
