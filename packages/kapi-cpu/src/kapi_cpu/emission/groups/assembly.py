@@ -26,7 +26,7 @@ from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_a
 from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_cpu.emission.vectorize.query_shapes import group_shapes, lane_shapes
 from kapi_cpu.emission.vectorize.type_sizes import size_of
-from kapi_cpu.emission.vectorize.vector_length import choose_vector_length
+from kapi_cpu.emission.vectorize.vector_length import choose_vector_length, uses_sub_groups
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
 from kapi_lowering.emission.llvm_ir import (
     I32,
@@ -168,7 +168,8 @@ def _parts(
     split = split_branches(shapes, of_group) if has_splits else set()
     found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor, split) for is_rest in variants]
     size = max(each.context_bytes for each in found)
-    has_items = has_splits and lanes > 1 and mark_active_items(source, shapes, of_group, lanes, processor)
+    may_be_one = has_splits and lanes > 1 and not uses_sub_groups(source)
+    has_items = may_be_one and mark_active_items(source, shapes, of_group, lanes, processor)
     if has_items:
         of_one = Shapes(source, shapes.flow, lane_shapes(source, 1, {}))
         found.append(_built(source, 1, of_one, False, is_shared, keeps_state, processor, set()))

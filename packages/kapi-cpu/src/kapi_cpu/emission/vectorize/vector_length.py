@@ -14,7 +14,7 @@ from kapi_cpu.emission.vectorize.query_shapes import lane_shapes, row_shapes
 from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import ControlFlow, Function, Instruction, IRValue
 
-__all__ = ["VectorLength", "choose_vector_length"]
+__all__ = ["VectorLength", "choose_vector_length", "uses_sub_groups"]
 
 _MAX_LANES = 64
 _OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
@@ -59,7 +59,7 @@ def choose_vector_length(
     if lanes == 1:
         return VectorLength(1, shapes, "it is checked")
     reason = f"the types that it computes in fill registers of {bits} bits"
-    if _uses_sub_groups(source):
+    if uses_sub_groups(source):
         return VectorLength(lanes, shapes, reason)
     if any(each.callee.startswith(BARRIER) for each in source.instructions()):
         if lanes < _MAX_LANES and waits_for_itself(shapes, bits) and _has_wide_rows(source, flow, 2 * lanes):
@@ -80,7 +80,7 @@ def choose_vector_length(
 
 def _filling_lanes(source: Function, vector_bits: int, is_checked: bool) -> int:
     """The lanes that fill a register with the widest type that is computed in."""
-    if is_checked and not _uses_sub_groups(source):
+    if is_checked and not uses_sub_groups(source):
         return 1
     is_wide = any(
         each.type.scalar.text == "double"
@@ -115,7 +115,8 @@ def _is_local(pointer: IRValue) -> bool:
     return isinstance(pointer, Instruction) and pointer.callee == "kapi.local_memory"
 
 
-def _uses_sub_groups(source: Function) -> bool:
+def uses_sub_groups(source: Function) -> bool:
+    """Whether a kernel sees the lanes of its vectors."""
     return any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
 
 
