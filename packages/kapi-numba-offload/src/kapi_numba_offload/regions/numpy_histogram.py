@@ -131,7 +131,8 @@ def _histogram(location: StatementLocation, array: Any, bins: int, limits: Any) 
     first, last = limits if limits is not None else (ends[0], ends[1]) if ends.size else (0, 1)
     if first == last:
         first, last = first - 0.5, last + 0.5
-    distance, types = _distance(first, last), _types(flat.dtype, type(first), type(last))
+    classes: tuple[Any, Any] = type(first), type(last)
+    distance, types = _distance(first, last), _types(flat.dtype, *classes)
     if not (np.isfinite(edges).all() and np.isfinite(distance) and distance > 0):
         return None
     numbers = [

@@ -22,7 +22,7 @@ class _KernelBytecode(ByteCode):
 
     def __init__(self, identity: Any) -> None:
         super().__init__(identity)
-        self.co_varnames = tuple(f"{name}." for name in self.co_varnames)
+        self.co_varnames: tuple[str, ...] = tuple(f"{name}." for name in self.co_varnames)
 
 
 class _KernelInterpreter(Interpreter):
@@ -30,7 +30,8 @@ class _KernelInterpreter(Interpreter):
 
     @property
     def code_locals(self) -> tuple[str, ...]:
-        return self.func_id.code.co_varnames
+        names: tuple[str, ...] = self.func_id.code.co_varnames
+        return names
 
     def op_CALL_KW(self, inst: Any, func: str, args: list[str], kw_names: str, res: str) -> None:
         # Python 3.13 loads the names right before the call. Numba gives them to the call and leaves what loads them, a
