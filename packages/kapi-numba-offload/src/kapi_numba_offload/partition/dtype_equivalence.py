@@ -18,7 +18,7 @@ from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["NumberType", "numba_dtypes"]
+__all__ = ["LoopIntegers", "NumberType", "numba_dtypes"]
 
 NumberType = np.dtype[Any] | type
 """The dtype of an array's elements or of a number; `int` and `float` for Python's numbers, which NumPy has take that of
@@ -75,6 +75,53 @@ def numba_dtypes(
     return sums
 
 
+class LoopIntegers:
+    """Equivalence of the integers that NumPy and Numba have in a loop, for what it is given.
+
+    - `given`: the names of what it is given.
+    """
+
+    def __init__(self, facts: FunctionInfo, loop: ast.stmt, given: Sequence[str]) -> None:
+        self._facts, self._loop, self._given = facts, loop, given
+        self._known: dict[tuple[_Value | None, ...], bool] = {}
+
+    def are_alike(self, captured: Sequence[Any]) -> bool:
+        """Whether no integer of fewer than 64 bits, or without a sign, has another dtype for Numba."""
+        key = tuple(map(_type_given, captured))
+        if not any(isinstance(each, np.dtype) and each.kind in "iu" and each != _INT64 for each in key):
+            return True
+        if key not in self._known:
+            types = {name: each for name, each in zip(self._given, key, strict=True) if each is not None}
+            self._known[key] = self._have_same_dtypes(types)
+        return self._known[key]
+
+    def _have_same_dtypes(self, types: Mapping[str, _Value]) -> bool:
+        try:
+            _read_until_known(_Reader(self._facts, dict(types), 0, None), [self._loop])
+        except _UnlikeError:
+            return False
+        return True
+
+
+def _type_given(value: Any) -> _Value | None:
+    """The type of a value that a loop is given, None where it is neither an array nor a number."""
+    if isinstance(value, tuple):
+        members = tuple(map(_type_given, value))
+        return None if None in members else members
+    if isinstance(value, bool):
+        return _BOOL
+    dtype = getattr(value, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) else type(value) if type(value) in _PYTHON else None
+
+
+def _read_until_known(reader: _Reader, body: Sequence[ast.stmt]) -> None:
+    """Read statements until no name gets another type: a loop's body may give it one for the next iteration."""
+    known = None
+    while known != reader.known:
+        known = dict(reader.known)
+        reader.block(body)
+
+
 def _returned(
     facts: FunctionInfo, parameters: Mapping[str, NumberType], depth: int, sums: _Sums | None = None
 ) -> _Value | None:
@@ -82,10 +129,7 @@ def _returned(
     if depth > _DEEPEST or not {each for each in parameters.values() if isinstance(each, np.dtype)} <= _HELD:
         raise _UnlikeError
     reader = _Reader(facts, dict(parameters), depth, sums)
-    known = None
-    while known != reader.known:  # a name may get another type in a loop's body
-        known = dict(reader.known)
-        reader.block(facts.definition.body)
+    _read_until_known(reader, facts.definition.body)
     return reader.returned
 
 

@@ -147,7 +147,7 @@ class ViewReader:
             return replace(source, shape=made.shape, spelled=made.spelled)
         dtype = state.arrays[view.array].dtype
         # Types of a work-item's own arrays are not known.
-        may_be_narrow = dtype is None or (dtype.kind in "biu" and dtype.itemsize < 8)
+        may_be_narrow = dtype is None or (dtype.kind in "bu" or (dtype.kind == "i" and dtype.itemsize < 8))
         is_narrow = may_be_narrow and view.array not in state.wide
         return replace(made, reads=frozenset({view.access}), has_narrow_integers=is_narrow)
 

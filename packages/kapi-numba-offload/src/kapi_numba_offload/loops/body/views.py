@@ -225,10 +225,11 @@ class Rows:
 
 def spelling(name: str, operands: Sequence[Rows | ast.expr]) -> Callable[[Rows, Sequence[ast.expr]], ast.expr]:
     """An element of an operation on rows and numbers, as `Rows.spelled`."""
+    is_narrow = any(isinstance(each, Rows) and each.has_narrow_integers and not each.is_bool for each in operands)
 
     def spelled(outer: Rows, at: Sequence[ast.expr]) -> ast.expr:
         made = [copy.deepcopy(each) if isinstance(each, ast.expr) else each.spelled(outer, at) for each in operands]
-        return syntax_of(name, made, has_numpy_integers=outer.has_narrow_integers)
+        return syntax_of(name, made, has_numpy_integers=is_narrow or outer.has_narrow_integers)
 
     return spelled
 

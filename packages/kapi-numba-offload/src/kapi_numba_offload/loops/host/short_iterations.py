@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,8 @@ class ShortSteps:
     """A loop with iterations of a few elements each, as Numba compiles it with types of its own.
 
     - `refusal`: why it is no kernel.
-    - `arrays_left`: variables that hold arrays after it, other ones than before.
+    - `arrays_left`: variables that hold arrays after it, other ones than before, and arrays that it returns.
+    - `has_same_integers`: whether Numba's integers are NumPy's, for the values that it is given.
     - `latest`: what the latest run warned.
     """
 
@@ -33,6 +34,7 @@ class ShortSteps:
     refusal: Refusal
     host: HostLoop
     arrays_left: Sequence[str]
+    has_same_integers: Callable[[Sequence[Any]], bool]
     latest: str | None = None
 
     def suits(self, captured: Sequence[Any], otherwise: str) -> bool:
@@ -57,6 +59,8 @@ class ShortSteps:
         """The reason why Numba does not run the loop for these values; None if it does."""
         if self.arrays_left and not all(map(has_same_types, captured)):
             return f"`{self.arrays_left[0]}` would have another dtype than NumPy's"
+        if not self.has_same_integers(captured):
+            return "its integers would have more bits than NumPy's"
         return self.host.why_not_compiled((), captured)
 
 

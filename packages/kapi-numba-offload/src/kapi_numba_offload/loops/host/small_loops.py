@@ -10,7 +10,7 @@ or stays on the device. The types, the shapes and the source decide, so that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,7 @@ class SmallLoop:
       the device.
     - `of_any_type`: whether Numba may compile it for all types; else for those alone whose operations it gives the same
       types.
+    - `has_same_integers`: whether Numba's integers are NumPy's, for the values that it is given.
     - `short_steps`: the loop for so many iterations, of so few elements each, that Numba's types are the lesser evil.
     - `latest`: why its latest run was on the host; None if it was not.
     """
@@ -65,6 +66,7 @@ class SmallLoop:
     has_number_operations: bool
     has_known_loops: bool
     of_any_type: bool
+    has_same_integers: Callable[[Sequence[Any]], bool]
     short_steps: ShortSteps | None
     latest: str | None = None
 
@@ -101,7 +103,7 @@ class SmallLoop:
             short.warn("It stays on the device, a launch at a time, since fallback is off.")
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
-        is_alike = self.of_any_type or all(map(has_same_types, captured))
+        is_alike = self.has_same_integers(captured) if self.of_any_type else all(map(has_same_types, captured))
         return (
             self.may_compile
             and is_alike

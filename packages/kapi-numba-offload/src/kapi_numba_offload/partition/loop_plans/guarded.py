@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
 from kapi_numba_offload.analysis.effects import has_effects
@@ -18,6 +19,7 @@ from kapi_numba_offload.loops.host.iteration_work import StepSizes
 from kapi_numba_offload.loops.host.short_iterations import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import Axis, LoopSyntax, is_parallel, variables_of
+from kapi_numba_offload.partition.dtype_equivalence import LoopIntegers
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     called_functions,
@@ -81,11 +83,14 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
     )
     is_alike = may_move and all(is_alike_for_numba(facts, each, of_any_type=facts.numba_types) for each in nodes)
     # The types of arrays that it leaves count, and kernels have their own.
-    arrays_left = [name for name in returned if _makes_arrays(facts, nodes, name)]
+    arrays_left = [name for name in returned if _makes_arrays(facts, nodes, name)] + _arrays_returned(facts, nodes)
+    has_same_integers = _numba_s if facts.numba_types else LoopIntegers(facts, statement, given).are_alike
     short_steps = None
     if not has_parallel:
         refusal = _refusal(facts, statement, nodes)
-        short_steps = ShortSteps(facts.location(statement), refusal, host_loop(facts, statement, parts), arrays_left)
+        short_steps = ShortSteps(
+            facts.location(statement), refusal, host_loop(facts, statement, parts), arrays_left, has_same_integers
+        )  # fmt: skip
     if not is_alike and (is_compiled_only or not may_move) and short_steps is None:
         return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
@@ -110,9 +115,26 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
         facts.location(statement), host, sizes, facts.options, may_compile=is_alike,
         may_interpret=may_move and not is_compiled_only,
         has_number_operations=any(_is_of_numbers(facts, each) for each in nodes), has_known_loops=depth is not None,
-        of_any_type=facts.numba_types or not (arrays_left or has_parallel), short_steps=short_steps,
+        of_any_type=facts.numba_types or not (arrays_left or has_parallel), has_same_integers=has_same_integers,
+        short_steps=short_steps,
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
+
+
+def _numba_s(_captured: Sequence[Any]) -> bool:
+    return True
+
+
+def _arrays_returned(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> list[str]:
+    """The arrays, or what may be some, that a loop makes and leaves the function with."""
+    values = [each.value for each in nodes if isinstance(each, ast.Return) and each.value is not None]
+    values = [part for each in values for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return [
+        ast.unparse(each)
+        for each in values
+        if facts.kinds.kind(each) not in (SCALAR, ArrayKind(True, 0))
+        and not (isinstance(each, ast.Name) and not _makes_arrays(facts, nodes, each.id))
+    ]
 
 
 def _has_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], *, has_parallel: bool) -> bool:

@@ -172,7 +172,7 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.reassign(name, value)
     _allocated(state, lengths, made.named_dtype, value, name)
-    if made.dtype is not None and (made.dtype.kind not in "iu" or made.dtype.itemsize >= 8):
+    if made.dtype is not None and (made.dtype.kind not in "iu" or made.dtype == np.int64):
         state.wide.add(name)
     if made.dtype is not None and made.dtype.kind in "iu":
         state.integers.add(name)
