@@ -218,18 +218,20 @@ class LoopBuilder:
         coarsens: bool,
         small: tuple[int, ...],
     ) -> tuple[Any, ...]:
-        numbers = self._numbers(captured) if self._asked else None
+        numbers = self._numbers(spans, captured) if self._asked else None
         return (
             coarsens,
             small,
             tuple(map(specialization_key, captured)),
             tuple([each.__class__ if not isinstance(each, np.generic) else each.dtype for each in initial]),
             tuple(map(lower_bound, spans)),
-            tuple(map(numbers.of, self._asked)) if numbers else (),
+            tuple(map(numbers.again, self._asked)) if numbers else (),
         )
 
-    def _numbers(self, captured: Sequence[Any]) -> LaunchNumbers:
-        return LaunchNumbers(dict(zip(self.syntax.captured, captured, strict=True)))
+    def _numbers(self, spans: Sequence[range], captured: Sequence[Any]) -> LaunchNumbers:
+        variables = (axis.variable for axis in self.syntax.axes)
+        values = dict(zip(self.syntax.captured, captured, strict=True))
+        return LaunchNumbers(values, dict(zip(variables, spans, strict=True)))
 
     def _make(
         self,
@@ -301,7 +303,7 @@ class LoopBuilder:
         arrays = self._arrays(captured)
         facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
         integers = {name for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
-        known = LaunchFacts(facts, lower, self._numbers(captured), integers, has_one_sign=self.has_one_sign)
+        known = LaunchFacts(facts, lower, self._numbers(spans, captured), integers, has_one_sign=self.has_one_sign)
         try:
             made = self.functions.lowered_body(known, has_numba_floats=self.numba_types, checks_lengths=self.has_checks)
             self._has_lengths_of_integers |= made.lengths.read_integers

@@ -125,6 +125,15 @@ class BodyState:
             and any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
         }  # fmt: skip
 
+    @property
+    def loop_variables(self) -> list[str]:
+        """The variables of the parallel loops that the body assigns nothing to."""
+        return [each for each in self._known.numbers.spans if not self.assignments[each]]
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition of the launch holds, as of `LaunchNumbers`: launches that disagree have other kernels."""
+        return self._known.numbers.holds(condition)
+
     def require_own(self, name: str, node: ast.AST) -> None:
         """Require that a variable that becomes an array or a view has no value outside of the iteration."""
         if name in self._live:

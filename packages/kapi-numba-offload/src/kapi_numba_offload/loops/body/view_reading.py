@@ -11,6 +11,7 @@ from typing import Any
 
 from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, integer_literal, plus, times, variable
 from kapi_numba_offload.loops.body.launches.launch_conditions import within
+from kapi_numba_offload.loops.body.launches.slices_within import extent_within
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, FixedAxis, FreeAxis, Rows
 
@@ -91,6 +92,10 @@ class ViewReader:
         if not step:
             raise NotInKernelError("a slice whose step is no constant", index)
         state, suffix = self._state, "" if step > 0 else "_down"
+        if step == 1 and (extent := extent_within(state, axis.extent.length, index)) is not None:
+            start = ast.Constant(0) if index.lower is None else state.scalar(copy.deepcopy(index.lower))
+            self._note_bound(extent.length, axis, index)
+            return FreeAxis(state.kept(plus(axis.start, times(start, axis.step))), axis.step, extent)
         length = state.kept(copy.deepcopy(axis.extent.length))
         last = expression("LENGTH - 1", LENGTH=length)
         ends = (ast.Constant(0), length) if step > 0 else (last, ast.Constant(-1))
@@ -101,12 +106,16 @@ class ViewReader:
         )  # fmt: skip
         text = f"kapi_slice_length{suffix}(START, STOP, {abs(step)})"
         count = state.kept(expression(text, START=start, STOP=stop))
-        if isinstance(count, ast.Name):
-            state.launch.bounds[count.id] = lambda: self._most(axis, index)
+        self._note_bound(count, axis, index)
         first = state.kept(plus(axis.start, times(start, axis.step)))
         # Of a group, no slice of one element serves others: its launch tells that lengths are equal.
         extent = Extent(count, None if state.group is None else False)
         return FreeAxis(first, times(axis.step, ast.Constant(step)), extent)
+
+    def _note_bound(self, length: ast.expr, axis: FreeAxis, index: ast.Slice) -> None:
+        """Note what tells the most that the length of a slice may be."""
+        if isinstance(length, ast.Name):
+            self._state.launch.bounds[length.id] = lambda: self._most(axis, index)
 
     def _most(self, axis: FreeAxis, index: ast.Slice) -> int | None:
         """The most elements that a slice may have."""

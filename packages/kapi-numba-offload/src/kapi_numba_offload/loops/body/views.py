@@ -6,6 +6,8 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.syntax import or_zero, plus, times, variable
 from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.loops.body.launches.group_arrays import GroupArrays
+from kapi_numba_offload.loops.body.launches.integer_expressions import evaluated
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 
@@ -47,12 +50,25 @@ class ArrayFacts(NamedTuple):
 class LaunchNumbers:
     """The integers and extents of a launch, which a kernel is made for as soon as its lowering asks for one.
 
-    - `asked`: the numbers that were asked for.
+    - `spans`: the values of the loop variables.
+    - `asked`: the numbers and conditions that were asked for.
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+    def __init__(self, values: Mapping[str, Any], spans: Mapping[str, range] | None = None) -> None:
+        self._values, self.spans = values, spans or {}
         self.asked: dict[str, int] = {}
+
+    def holds(self, text: str) -> bool:
+        """Whether a condition holds, in which `kapi_first_i` and `kapi_last_i` are the ends of a loop variable `i`."""
+        ends: dict[str, int] = {}
+        for name, span in self.spans.items():
+            ends[f"kapi_first_{name}"], ends[f"kapi_last_{name}"] = (min(span), max(span)) if span else (0, 0)
+        found = self.asked[text] = int(bool(evaluated(_compiled(text), {**self._values, **ends})))
+        return bool(found)
+
+    def again(self, text: str) -> int | None:
+        """What another launch was told for a text that it asked for."""
+        return self.holds(text) if "<=" in text else self.of(text)
 
     def of(self, text: str) -> int | None:
         """The number of a variable or of a length such as `a.shape[1]`; None for any other expression."""
@@ -64,6 +80,11 @@ class LaunchNumbers:
         elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
             self.asked[text] = int(value)
         return self.asked.get(text)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<condition>", "eval")
 
 
 class LaunchFacts(NamedTuple):

@@ -12,7 +12,7 @@ from kapi_numba_offload.loops.body.index_analysis import Range
 from kapi_numba_offload.loops.body.launches.integer_expressions import evaluated, resolve, resolve_partly
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
-__all__ = ["LaunchIntegers"]
+__all__ = ["LaunchIntegers", "add_terms"]
 
 
 class LaunchIntegers:
@@ -44,7 +44,7 @@ class LaunchIntegers:
 
     def resolve(self, node: ast.expr) -> ast.expr | None:
         """An integer as an expression of what the launch gives; None if that does not tell it."""
-        return resolve(node, self._meaning)
+        return resolve(node, self.meaning)
 
     def resolve_partly(self, node: ast.expr) -> ast.expr:
         """An integer as such an expression, as far as it is told."""
@@ -54,7 +54,8 @@ class LaunchIntegers:
         """An integer as such an expression, temporaries of a group with the one value that they have so far."""
         return resolve(node, self._meaning_so_far)
 
-    def _meaning(self, text: str) -> ast.expr | None:
+    def meaning(self, text: str) -> ast.expr | None:
+        """A variable or an extent as an expression of what the launch gives; None if that does not tell it."""
         if text in self.values:
             return self.values[text]
         group = self._known.group
@@ -75,7 +76,7 @@ class LaunchIntegers:
     def _meaning_so_far(self, text: str) -> ast.expr | None:
         values = {ast.unparse(each): each for each in self.made.get(text, ())}
         if self._known.group is None or len(values) != 1:
-            return self._meaning(text)
+            return self.meaning(text)
         ((own, value),) = values.items()
         self._rely(text, lambda other: ast.unparse(other) == own)
         return value
@@ -146,8 +147,8 @@ class LaunchIntegers:
     def difference(self, upper: ast.expr, lower: ast.expr) -> int | None:
         """The difference of two integers, if it is the same in all iterations and the launch tells it; else None."""
         terms: Counter[str] = Counter()
-        _add_terms(upper, 1, terms)
-        _add_terms(lower, -1, terms)
+        add_terms(upper, 1, terms)
+        add_terms(lower, -1, terms)
         found = terms.pop("", 0)
         for text, factor in terms.items():
             value = self.number(expression(text)) if factor else 0
@@ -177,13 +178,13 @@ class LaunchIntegers:
         return all(suits(value) for loop, suits in relied_on if self._loops and loop is self._loops[0])
 
 
-def _add_terms(node: ast.expr, sign: int, terms: Counter[str]) -> None:
+def add_terms(node: ast.expr, sign: int, terms: Counter[str]) -> None:
     """Add the terms of a sum: their texts, and the empty text for numbers."""
     match node:
         case ast.Constant(value=int(value)):
             terms[""] += sign * value
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operation, right=right):
-            _add_terms(left, sign, terms)
-            _add_terms(right, sign if isinstance(operation, ast.Add) else -sign, terms)
+            add_terms(left, sign, terms)
+            add_terms(right, sign if isinstance(operation, ast.Add) else -sign, terms)
         case _:
             terms[ast.unparse(node)] += sign
