@@ -67,7 +67,7 @@ class LaunchNumbers:
         return bool(found)
 
     def again(self, text: str) -> int | None:
-        """What another launch was told for a text that it asked for."""
+        """The number of a text that another launch has asked for, or whether its condition holds."""
         return self.holds(text) if "<=" in text else self.of(text)
 
     def of(self, text: str) -> int | None:
