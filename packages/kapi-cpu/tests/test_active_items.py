@@ -12,6 +12,7 @@ from cpu_backend import Cpu
 import kapi_sim as kapi
 from kapi_cpu import host_target
 from kapi_cpu.emission.groups.assembly import assemble_groups
+from kapi_cpu.emission.legalize.group_operations import expand_group_operations
 from kapi_cpu.emission.zero_remainders import simplify_zero_remainders
 from kapi_lowering.emission.pipeline import run_pass
 
@@ -288,6 +289,14 @@ def assembled(behind):
 def test_a_part_finds_its_active_work_items_where_the_others_have_no_effect():
     assert "@kernel.one.1.items(" in assembled("")
     assert "@kernel.one" not in assembled("  store float 2.0, ptr %at, align 4\n")
+
+
+def test_lanes_that_wait_for_each_other_stay_lanes():
+    barrier = "declare void @kapi.barrier.sub_group()\n"
+    text = barrier + KERNEL.replace("  BEHIND\n", "").replace("add:", "add:\n  call void @kapi.barrier.sub_group()")
+    text = text.replace("@kapi.barrier.0.work_group", "@kapi.barrier.work_group")
+    run = assemble_groups.with_options(entry_point="kernel", vector_bits=512, lanes=0, has_fast_gathers=True)
+    assert "@kernel.one" not in run_pass(run, run_pass(expand_group_operations, text))
 
 
 def test_remainders_of_either_sign_are_compared_with_zero():

@@ -18,11 +18,15 @@ from kapi_lowering.emission.llvm_ir import (
 )
 from kapi_lowering.emission.pipeline import module_pass
 
-__all__ = ["BARRIER", "RESULT_OFFSET", "SLOTS_OFFSET", "expand_group_operations"]
+__all__ = ["BARRIER", "RESULT_OFFSET", "SEES_LANES", "SLOTS_OFFSET", "expand_group_operations"]
 
 BARRIER = "kapi.barrier."
 RESULT_OFFSET, OPERAND_OFFSET, SLOTS_OFFSET = 0, 16, 64
 """Bytes in the group's memory: where results, the operand of a broadcast, and the values of work-items are."""
+
+
+SEES_LANES = "!kapi.sees_lanes"
+"""The metadata of kernels that had barriers of sub-groups."""
 
 
 @module_pass
@@ -34,7 +38,8 @@ def expand_group_operations(module: Module) -> None:
     for function in module.definitions:
         for each in function.instructions():
             if each.callee == "kapi.barrier.sub_group":
-                each.erase()  # lanes are where they are together
+                each.erase()  # lanes are where they are together, as long as they are lanes
+                module.named_metadata[SEES_LANES] = "!{}"
             elif _is_exchange(each):
                 _expand(each, widest)
         for each in function.instructions():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kapi_cpu.emission.legalize.group_operations import BARRIER
+from kapi_cpu.emission.legalize.group_operations import BARRIER, SEES_LANES
 from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands, widest_bits
 from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.processor import Processor
@@ -117,6 +117,8 @@ def _is_local(pointer: IRValue) -> bool:
 
 def uses_sub_groups(source: Function) -> bool:
     """Whether a kernel sees the lanes of its vectors."""
+    if SEES_LANES in source.module.named_metadata:
+        return True
     return any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
 
 
