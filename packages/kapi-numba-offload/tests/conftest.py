@@ -111,6 +111,12 @@ def is_gpu():
 
 
 @pytest.fixture
+def no_group_does_a_loop(monkeypatch):
+    """Loops that one work-group of a GPU would do are left to what runs otherwise."""
+    monkeypatch.setattr("kapi_numba_offload.loops.group_loop.GroupLoop.suits", lambda *_: False)
+
+
+@pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """The device is taken for one with memory of its own, whose work-items are no lanes of vectors."""
     library = type(library_named("cupy" if IS_CUPY else "dpnp"))

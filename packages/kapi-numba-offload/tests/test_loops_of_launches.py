@@ -58,7 +58,7 @@ def triangular(a, b):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("function", [columns, while_loop, triangular])
-def test_loops_run_on_copies_of_their_arrays(function, dtype, copies, launches):
+def test_loops_run_on_copies_of_their_arrays(function, dtype, copies, launches, no_group_does_a_loop):
     a, b = (RANDOM.random((50, 60)).astype(dtype) for _ in range(2))
     given = dpnp.asarray(a), dpnp.asarray(b)
     offloaded = numba.njit(function)

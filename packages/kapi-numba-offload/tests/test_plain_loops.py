@@ -117,7 +117,7 @@ FUNCTIONS = [
     for row, function in enumerate(FUNCTIONS)
     for column, dtype in enumerate(["float64", "float32", "int32"])
 ])  # fmt: skip
-def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch, is_gpu):
+def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch, is_gpu, no_group_does_a_loop):
     """Arrays are longer than small ones, and the rows that an iteration works on are short; copies are a GPU's own."""
     interpreted = []
     if dpnp.__name__ == "dpnp":  # CuPy's own functions have subscripts
@@ -137,7 +137,7 @@ def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch, is_gpu
 
 
 @pytest.mark.parametrize("function", [length_of_another, rows_at_once, filled_list, comprehension, local_function])
-def test_loops_over_elements_are_reported(function):
+def test_loops_over_elements_are_reported(function, no_group_does_a_loop):
     """With the line of the loop, at the first call."""
     a = dpnp.ones((100, 3))
     with pytest.warns(OffloadFallbackWarning, match=r"(?s)\[sequential-loop\].*It runs on the host"):

@@ -109,7 +109,7 @@ def test_larger_arrays_and_other_memory_stay_on_the_device(launches):
         launches.clear()
 
 
-def test_rows_count_and_not_their_matrix(launches):
+def test_rows_count_and_not_their_matrix(launches, no_group_does_a_loop):
     a = dpnp.ones((30, 30))
     numba.njit(rows)(a, a)
     assert not launches
