@@ -155,3 +155,26 @@ def test_rows_of_a_group_keep_their_own_values(local, lanes):
         tile = kapi.LocalAccessor(int(np.prod(local)), np.int64)
         world.call_kernel(kapi.kernel(over_rows), kapi.NdRange(size, local), a, results[-1], tile)
     np.testing.assert_array_equal(results[1], results[0])
+
+
+def scans(item: kapi.NdItem, a, out, tile):
+    i, group = item.get_global_linear_id(), item.get_group()
+    x = a[i]
+    first = kapi.exclusive_scan_over_group(group, x, kapi.minimum)
+    second = kapi.inclusive_scan_over_group(group, np.int16(x) * np.int16(2), kapi.maximum)
+    third = kapi.exclusive_scan_over_group(group, np.int32(x), kapi.plus)
+    fourth = kapi.inclusive_scan_over_group(group, np.float64(x), kapi.maximum)
+    out[i] = (min(first, 1000) * 7 + second) * 5 + third + np.int64(fourth) * 3
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 4])
+@pytest.mark.parametrize("local", [(3, 5), (3, 20), (5, 33), (4, 16), (2, 3, 17), (35,)])
+def test_scans_of_several_widths_keep_apart(local, lanes):
+    """The ends of rows are done after all of the vectors, whose values may be wider or narrower."""
+    size = (2 * local[0], *local[1:])
+    a = np.random.default_rng(0).integers(-99, 99, int(np.prod(size)))
+    results = []
+    for world in (kapi, Cpu(replace(host_target(), lanes=lanes)).kapi):
+        results.append(np.zeros_like(a))
+        world.call_kernel(kapi.kernel(scans), kapi.NdRange(size, local), a, results[-1], 0)
+    np.testing.assert_array_equal(results[1], results[0])

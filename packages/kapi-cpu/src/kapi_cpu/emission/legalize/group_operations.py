@@ -34,14 +34,14 @@ def expand_group_operations(module: Module) -> None:
     """Exchange values of a work-group through memory, and give barriers blocks of their own."""
     count = 0
     operations = [each for function in module.definitions for each in function.instructions() if _is_exchange(each)]
-    widest = max((_slot_bits(each) for each in operations), default=0)
+    have_one_width = len(set(map(_slot_bits, operations))) <= 1
     for function in module.definitions:
         for each in function.instructions():
             if each.callee == "kapi.barrier.sub_group":
                 each.erase()  # lanes are where they are together, as long as they are lanes
                 module.named_metadata[SEES_LANES] = "!{}"
             elif _is_exchange(each):
-                _expand(each, widest)
+                _expand(each, have_one_width=have_one_width)
         for each in function.instructions():
             if each.callee.startswith(BARRIER):
                 numbered = f"void @{BARRIER}{count}.{each.callee[len(BARRIER) :]}()"
@@ -62,7 +62,7 @@ def _slot_bits(each: Instruction) -> int:
     return 32 if each.callee.startswith("kapi.vote") else type_.bits
 
 
-def _expand(each: Instruction, widest: int) -> None:
+def _expand(each: Instruction, *, have_one_width: bool) -> None:
     builder = Builder.before(each)
     function = builder.block.function
     _, kind, _, *details = each.callee.split(".")
@@ -88,8 +88,9 @@ def _expand(each: Instruction, widest: int) -> None:
     builder.emit(f"call void @{BARRIER}{action}()")
     is_own = kind == "combine" and details[0] != "reduce"
     result: IRValue = builder.emit(f"load {value.type}, ptr ?", slot if is_own else scratch)
-    if is_own and _slot_bits(each) < widest:
-        # The next values are wider: a work-item's would lie in slots that others have still to read.
+    if is_own and not have_one_width:
+        # Of another width, a work-item's next value would lie in slots that others have still to read. Work-items are
+        # done in any order: the ends of rows after all of the vectors.
         declare(function, f"void @{BARRIER}work_group()")
         builder.emit(f"call void @{BARRIER}work_group()")
     if kind == "vote":
