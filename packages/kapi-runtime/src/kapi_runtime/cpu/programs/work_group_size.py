@@ -15,7 +15,7 @@ GROUP_SIZE = 1024
 """Work-items of a group that nobody has chosen: as few as make the cost of beginning a group small."""
 
 _GROUPS, _LEAST, _MULTIPLE = 16, 128, 64
-"""Groups that a smaller range is cut into, for work-items that take long, their least size, and what sizes are multiples
+"""Groups that a smaller range is cut into, for work-items that take long; their least size; what sizes are multiples
 of, so that few vectors are cut off."""
 
 
