@@ -169,7 +169,7 @@ def scans(item: kapi.NdItem, a, out, tile):
 
 @pytest.mark.parametrize("lanes", [0, 1, 4])
 @pytest.mark.parametrize("local", [(3, 5), (3, 20), (5, 33), (4, 16), (2, 3, 17), (35,)])
-def test_scans_of_several_widths_keep_apart(local, lanes):
+def test_scans_of_several_widths_have_their_own_values(local, lanes):
     """The ends of rows are done after all of the vectors, whose values may be wider or narrower."""
     size = (2 * local[0], *local[1:])
     a = np.random.default_rng(0).integers(-99, 99, int(np.prod(size)))
