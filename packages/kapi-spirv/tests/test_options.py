@@ -15,7 +15,7 @@ from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
 from kapi_spirv import KAPI_DEFAULT_TARGET, Failure, FailureRecord, SpirvTarget, compile_kernel, compile_spirv
-from kapi_spirv.binary import read_header
+from kapi_spirv.binary_reader import read_header
 from kapi_types import ArrayType, ItemType, NdItemType
 
 F4, I4 = ArrayType(types.float32, 1, "C"), ArrayType(types.int32, 1, "C")

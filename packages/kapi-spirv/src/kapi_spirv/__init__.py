@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_lowering.results.packed_argument import Field, PackedLayout, Parameter
-from kapi_spirv.binary import entry_points
+from kapi_spirv.binary_reader import entry_points
 from kapi_spirv.compiler import COMPILER
 from kapi_spirv.module import SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget

@@ -10,7 +10,7 @@ from kapi_lowering.files.module_format import ModuleFormat
 from kapi_lowering.results.kernel_module import KernelModule
 from kapi_sim.language import KernelOptions
 from kapi_spirv import contraction
-from kapi_spirv.binary import entry_points, read_header
+from kapi_spirv.binary_reader import entry_points, read_header
 from kapi_spirv.module import SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection
 
-from kapi_spirv.binary import instructions, words_of
+from kapi_spirv.binary_reader import instructions, words_of
 
 __all__ = ["EXTENSION", "allow"]
 

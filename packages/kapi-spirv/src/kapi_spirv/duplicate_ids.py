@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_spirv.binary import instructions, words_of
+from kapi_spirv.binary_reader import instructions, words_of
 
 __all__ = ["has_duplicate_ids"]
 

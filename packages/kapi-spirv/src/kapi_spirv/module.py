@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kapi_lowering.emission.client import disassemble
 from kapi_lowering.results.kernel_module import KernelModule
-from kapi_spirv.binary import has_loops
+from kapi_spirv.binary_reader import has_loops
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["SpirvModule"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapi_lowering.target import AtomicUpdate, Combination, LocalMemory, Target
 from kapi_spirv import contraction
-from kapi_spirv.binary import read_header
+from kapi_spirv.binary_reader import read_header
 from kapi_spirv.duplicate_ids import has_duplicate_ids
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numba import types
 
 from kapi_spirv import SpirvTarget, compile_kernel, entry_points
-from kapi_spirv.binary import has_loops, read_header
+from kapi_spirv.binary_reader import has_loops, read_header
 from kapi_spirv.duplicate_ids import has_duplicate_ids
 from kapi_types import ArrayType, ItemType, weak_int
 
