@@ -17,6 +17,8 @@ from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_lowering.emission.llvm_ir import (
     I32,
     I64,
+    NEGATED,
+    SWAPPED,
     Block,
     Builder,
     Function,
@@ -25,6 +27,7 @@ from kapi_lowering.emission.llvm_ir import (
     IRValue,
     constant,
     declare,
+    postorder,
 )
 
 __all__ = ["ITEMS", "PARTED", "mark_active_items"]
@@ -36,13 +39,6 @@ says whether the work-item is known to be active."""
 PARTED = "active.parted"
 """A call where work-items part otherwise."""
 
-_NEGATED = {
-    "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult", "ugt": "ule", "ule": "ugt",
-    "eq": "ne", "ne": "eq",
-}  # fmt: skip
-_SWAPPED = {
-    "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule",
-}  # fmt: skip
 _BOUNDS = {"slt": (True, 0), "sle": (True, 1), "sge": (False, 0), "sgt": (False, 1)}
 """Whether those before a bound are active, and what is added to it."""
 
@@ -124,7 +120,8 @@ def _guard_of(block: Block, shapes: Shapes, of_group: Shapes, lanes: int, proces
     if join not in targets or not isinstance(condition, Instruction):
         return None
     is_on_true = join is targets[1]
-    region = _between(targets[0] if is_on_true else targets[1], join)
+    others = {*shapes.flow.reverse_postorder} - {join}
+    region = postorder({*targets} - {join}, shapes.flow.successors, others)
     is_straight = not any(shapes.loop_of(each) is not shapes.loop_of(block) for each in region)
     costs = costs_of(shapes, lanes, processor, region) if is_straight else None
     least = lanes if costs is None else lanes // 2
@@ -132,24 +129,13 @@ def _guard_of(block: Block, shapes: Shapes, of_group: Shapes, lanes: int, proces
         least = 2
     for comparison in _parts_of(condition) if is_on_true else [condition]:
         if comparison.opcode == "icmp":
-            predicate = comparison.predicate if is_on_true else _NEGATED[comparison.predicate]
+            predicate = comparison.predicate if is_on_true else NEGATED[comparison.predicate]
             write = _Comparison(comparison, predicate, shapes, of_group).writer(
                 least, costs is not None and costs.prefers_scalar
             )
             if write is not None:
                 return _Guard(condition, comparison, is_on_true, write)
     return None
-
-
-def _between(first: Block, end: Block | None) -> set[Block]:
-    found: set[Block] = set()
-    pending = [first]
-    while pending:
-        block = pending.pop()
-        if block is not end and block not in found:
-            found.add(block)
-            pending += block.successors
-    return found
 
 
 def _parts_of(condition: Instruction) -> list[Instruction]:
@@ -171,7 +157,7 @@ class _Comparison:
         self.predicate, self.shapes, self.of_group = predicate, shapes, of_group
         if self.of_group[self.left] == 0:
             self.left, self.right = self.right, self.left
-            self.predicate = _SWAPPED.get(predicate, predicate)
+            self.predicate = SWAPPED.get(predicate, predicate)
 
     def writer(self, least: int, prefers_scalar: bool) -> Callable[[Builder], tuple[IRValue, IRValue, IRValue]] | None:
         """Return what writes the active work-items; None of another comparison, or where vectors are faster.

@@ -19,7 +19,7 @@ from .editing import (
     is_pure,
     split_before,
 )
-from .forms import BINARY, CASTS, Form
+from .forms import BINARY, CASTS, NEGATED, SWAPPED, Form
 from .instructions import Argument, Block, Instruction, LocalValue, defined
 from .module import Function, Module
 from .parser import parse_module
@@ -58,8 +58,10 @@ __all__ = [
     "I64",
     "LABEL",
     "METADATA",
+    "NEGATED",
     "OPAQUE",
     "PTR",
+    "SWAPPED",
     "VOID",
     "IRArrayType",
     "Block",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from .types import VOID, IRType
 from .values import ConstantValue, IRValue, constant
 
-__all__ = ["BINARY", "CASTS", "MARK", "Filling", "Form"]
+__all__ = ["BINARY", "CASTS", "MARK", "NEGATED", "SWAPPED", "Filling", "Form"]
 
 MARK = "\0"
 """Stands for a local value in the text of an instruction."""
@@ -22,6 +22,15 @@ CASTS = frozenset(
     "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
     "addrspacecast".split()
 )
+SWAPPED = {
+    "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule",
+}  # fmt: skip
+"""The predicates that compare integers by their order, each with that for its operands in the other order."""
+NEGATED = {
+    "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult", "ugt": "ule", "ule": "ugt",
+    "eq": "ne", "ne": "eq",
+}  # fmt: skip
+"""The predicates that compare integers, each with that which holds where it does not."""
 
 _ALIGNMENT = re.compile(r", align (\d+)")
 

@@ -8,6 +8,7 @@ from kapi_lowering.emission.llvm_ir import (
     BINARY,
     I1,
     I64,
+    SWAPPED,
     Block,
     Builder,
     Function,
@@ -32,16 +33,6 @@ _MIN_MAX = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.")
 _RANGE = re.compile(r"!\{i\d+ (-?\d+), i\d+ -?\d+\}")
 _CLAMPED = {"slt": 0, "sge": 0, "sgt": -1, "sle": -1, "ult": 0, "uge": 0, "ugt": 0, "ule": 0}
 _NEXT = {"sgt": "sge", "sle": "slt"}
-_SWAPPED = {
-    "slt": "sgt",
-    "sgt": "slt",
-    "sle": "sge",
-    "sge": "sle",
-    "ult": "ugt",
-    "ugt": "ult",
-    "ule": "uge",
-    "uge": "ule",
-}
 _LARGEST = 2**62
 
 
@@ -73,7 +64,7 @@ def guard_id_comparisons(function: Function) -> None:
             test.set_operand(position, Builder.before(test).emit(f"add {type_} ?, ?", value, zero))
             test.rewrite(f"icmp {test.predicate} {type_} ?, ?", *test.operands)
         elif not _is_positive(limit):
-            predicate = test.predicate if position == 0 else _SWAPPED[test.predicate]
+            predicate = test.predicate if position == 0 else SWAPPED[test.predicate]
             clamped = _clamped(Builder.before(test), predicate, limit)
             test.rewrite(f"icmp {_NEXT.get(predicate, predicate)} i64 ?, ?", value, clamped)
 

@@ -10,23 +10,13 @@ from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.divergence import Shapes
-from kapi_lowering.emission.llvm_ir import I1, Block, Instruction, IRValue, constant, declare
+from kapi_lowering.emission.llvm_ir import I1, SWAPPED, Block, Instruction, IRValue, constant, declare
 
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
 __all__ = ["BEFORE", "BEHIND", "SIDE", "Answers", "answers_of", "are_bounds", "bound_of", "split_branches"]
 
-_SWAPPED = {
-    "slt": "sgt",
-    "sle": "sge",
-    "sgt": "slt",
-    "sge": "sle",
-    "ult": "ugt",
-    "ule": "uge",
-    "ugt": "ult",
-    "uge": "ule",
-}
 _SPLITTING = {"slt": 0, "sle": 1, "sge": 0, "sgt": 1, "ult": 0, "uge": 0}
 """The predicates whose split point is found, and what is added to the distance of the shared number."""
 
@@ -60,7 +50,7 @@ def bound_of(condition: IRValue, shapes: Shapes) -> tuple[IRValue, IRValue, str]
             strided, uniform = uniform, strided
         return (strided, uniform, predicate) if shapes[uniform] == 0 and shapes[strided] == 1 else None
     if shapes[strided] == 0:
-        strided, uniform, predicate = uniform, strided, _SWAPPED[predicate]
+        strided, uniform, predicate = uniform, strided, SWAPPED[predicate]
     stride = shapes[strided]
     if shapes[uniform] != 0 or not isinstance(stride, int) or stride <= 0:
         return None
