@@ -86,9 +86,11 @@ class LoopIntegers:
         self._known: dict[tuple[_Value | None, ...], bool] = {}
 
     def are_alike(self, captured: Sequence[Any]) -> bool:
-        """Whether no integer of fewer than 64 bits, or without a sign, has another dtype for Numba."""
+        """Whether integers of few bits, or without a sign, have the dtypes for Numba that they are to have."""
         key = tuple(map(_type_given, captured))
-        if not any(isinstance(each, np.dtype) and each.kind in "iu" and each != _INT64 for each in key):
+        if self._facts.numba_types or not any(
+            isinstance(each, np.dtype) and each.kind in "iu" and each != _INT64 for each in key
+        ):
             return True
         if key not in self._known:
             types = {name: each for name, each in zip(self._given, key, strict=True) if each is not None}

@@ -6,7 +6,6 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
 from kapi_numba_offload.analysis.effects import has_effects
@@ -84,7 +83,7 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
     is_alike = may_move and all(is_alike_for_numba(facts, each, of_any_type=facts.numba_types) for each in nodes)
     # The types of arrays that it leaves count, and kernels have their own.
     arrays_left = [name for name in returned if _makes_arrays(facts, nodes, name)] + _arrays_returned(facts, nodes)
-    has_same_integers = _numba_s if facts.numba_types else LoopIntegers(facts, statement, given).are_alike
+    has_same_integers = LoopIntegers(facts, statement, given).are_alike
     short_steps = None
     if not has_parallel:
         refusal = _refusal(facts, statement, nodes)
@@ -119,10 +118,6 @@ def guarded_plan(context: LoopInContext) -> LoopPlan | None:
         short_steps=short_steps,
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
-
-
-def _numba_s(_captured: Sequence[Any]) -> bool:
-    return True
 
 
 def _arrays_returned(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> list[str]:
