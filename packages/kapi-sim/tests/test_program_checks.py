@@ -368,3 +368,11 @@ def test_a_program_of_vectorized_functions_alone_is_clean(checked):
     status, _, said = checked(text)
     assert status == 0
     assert said[1:] == ["kapi_sim: 1 kernel, 1 launch: 0 checked to the end, 0 faults"]
+
+
+def test_a_program_of_reductions_alone_is_clean(checked):
+    imports = "import numpy as np\nfrom numba import cuda\n\n\n"
+    text = f"{imports}@cuda.reduce\ndef f(x, y):\n    return x + y\n\n\nf(np.ones(3))"
+    status, _, said = checked(text)
+    assert status == 0
+    assert said[1:] == ["kapi_sim: 1 kernel, 1 launch: 0 checked to the end, 0 faults"]

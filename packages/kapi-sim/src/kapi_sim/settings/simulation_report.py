@@ -83,6 +83,12 @@ class Report:
         if not has_left and not any(error is known.error for known in self.faults):
             self.faults.append(Fault(kernel, error))
 
+    def note_unchecked(self, name: str, elements: int) -> None:
+        """Add the call of a function of elements, such as a `cuda.vectorize`: its threads share no memory."""
+        self.launches.append(
+            LaunchRecord(name, f"{elements} elements", elements, frozenset(), (None,), 0, 32, noun="threads")
+        )
+
     def text(self) -> str:
         """Return the report as lines of text."""
         lines = []

@@ -9,8 +9,16 @@ from typing import Any
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
 from kapi_sim.numba_cuda.host.streams import synchronize
+from kapi_sim.settings.simulation_settings import current_settings
 
-__all__ = ["Reduce", "reduce"]
+__all__ = ["Reduce", "note_call", "reduce"]
+
+
+def note_call(name: str, elements: int) -> None:
+    """Add the call of a function of elements to the report, if one is kept."""
+    report = current_settings().report
+    if report is not None:
+        report.note_unchecked(name, elements)
 
 
 class Reduce:
@@ -48,6 +56,7 @@ class Reduce:
             )
         part = host if size is None else host[:size]
         result = fold(self._functor, part, host.dtype.type(init) if part.size == 0 else init)
+        note_call(getattr(self._functor, "__name__", "reduce"), part.size)
         synchronize()
         if res is None:
             return host.dtype.type(result)

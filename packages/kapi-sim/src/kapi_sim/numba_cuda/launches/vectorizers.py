@@ -14,10 +14,9 @@ from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
 from kapi_sim.numba_cuda.host.streams import synchronize
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
 from kapi_sim.numba_cuda.launches.launch_signatures import declared_signature
+from kapi_sim.numba_cuda.launches.reductions import note_call
 from kapi_sim.numba_cuda.static_types.kinds import Array, Kind, Number
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
-from kapi_sim.settings.simulation_report import LaunchRecord
-from kapi_sim.settings.simulation_settings import current_settings
 
 __all__ = ["GUfunc", "Ufunc", "guvectorize", "vectorize"]
 
@@ -69,7 +68,7 @@ class Ufunc:
         with np.errstate(all="ignore"):
             found = [self.py_func(*each) for each in zip(*values, strict=True)]
         made = np.array(found, result).reshape(shape) if result is not None else np.array(found).reshape(shape)
-        self._note_launch(made)
+        note_call(self.__name__, made.size)
         synchronize()
         if out is not None:
             if isinstance(out, DeviceArray):
@@ -81,15 +80,6 @@ class Ufunc:
             return DeviceArray.of(made)
         return made if made.ndim else made[()]
 
-    def _note_launch(self, made: np.ndarray[Any, Any]) -> None:
-        """Add the call to the report as a launch without checks: its threads share no memory."""
-        report = current_settings().report
-        if report is not None:
-            space = f"{made.size} elements"
-            report.launches.append(
-                LaunchRecord(self.__name__, space, made.size, frozenset(), (None,), 0, 32, noun="threads")
-            )
-
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """Return the function's reduction of an array of one axis."""
         host = as_host_array(arg)
@@ -97,6 +87,7 @@ class Ufunc:
             raise KernelLaunchError(f"an array must have one axis to be reduced, got {host.ndim}", code="cuda-shape")
         if not len(host):
             raise DtypeError("an array must have elements to be reduced, got none", code="cuda-shape")
+        note_call(self.__name__, host.size)
         synchronize()
         return fold(self.py_func, host)
 
