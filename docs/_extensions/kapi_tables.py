@@ -28,7 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
 from kapi_sim.codes import FAMILIES
-from kapi_sim.environment import FOREIGN, VARIABLES, Variable
+from kapi_sim.environment_variables import FOREIGN, VARIABLES, Variable
 from kapi_sim.errors import ERRORS
 from kapi_sim.numba_cuda.support import REFUSED, WORKS
 from kapi_sim.testing.reports import read_messages

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 PACKAGES = Path(__file__).parents[2] / "packages"
-LIST = PACKAGES / "kapi-sim" / "src" / "kapi_sim" / "environment.py"
+LIST = PACKAGES / "kapi-sim" / "src" / "kapi_sim" / "environment_variables.py"
 NAME = re.compile(r"\"((?:CUDA(?!_ERROR)|KAPI|NUMBA_DPPY|OCL_ICD|ONEAPI|XDG|NO|LD)_[A-Z][A-Z_]*[A-Z]|LOCALAPPDATA)\"")
 CONSTANTS = {"CUDA_HOST", "CUDA_MANAGED", "KAPI_DEFAULT_TARGET"}  # of DLPack, and named in __all__
 # The search for a driver changes the environment of the OpenCL loader, and `setup` writes a file that does.

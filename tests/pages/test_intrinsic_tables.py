@@ -12,7 +12,7 @@ import pytest
 from tools import code_blocks
 
 from kapi_runtime.cache import disk_cache
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.language import COMMON_NAMES
 from kapi_sim.language.launchables.options import FAST_MATH_FLAGS, KernelOptions
 
@@ -38,7 +38,7 @@ def test_flags_of_fastmath_are_all_named():
 
 
 def test_cache_size_is_the_default():
-    (size,) = re.findall(r"in megabytes, (\d+) by default", environment.CACHE_SIZE.meaning)
+    (size,) = re.findall(r"in megabytes, (\d+) by default", environment_variables.CACHE_SIZE.meaning)
     assert int(size) == disk_cache.DEFAULT_SIZE
 
 

@@ -11,7 +11,7 @@ import pytest
 from kapi_lowering.emission.bisect import first_wrong, main
 from kapi_lowering.emission.llvm_ir import parse_module
 from kapi_lowering.emission.pipeline import Pipeline, UnsupportedError, function_pass, module_pass, run_pass
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 TEXT = "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n"
 
@@ -102,10 +102,10 @@ from pathlib import Path
 sys.path[:] = {path!r}
 from test_pipeline import PIPELINE, TEXT
 from kapi_lowering.emission.llvm_ir import parse_module
-from kapi_sim import environment
+from kapi_sim import environment_variables
 module = parse_module(TEXT)
-limit = environment.PASS_LIMIT.number(-1)
-PIPELINE.run(module, limit=None if limit < 0 else limit, dump=environment.DUMP_PASSES.text)
+limit = environment_variables.PASS_LIMIT.number(-1)
+PIPELINE.run(module, limit=None if limit < 0 else limit, dump=environment_variables.DUMP_PASSES.text)
 sys.exit({expression})
 """
 
@@ -133,4 +133,4 @@ def test_bisection_wants_a_command(capsys):
 
 
 def test_variables_are_listed():
-    assert {environment.DUMP_PASSES, environment.PASS_LIMIT} <= set(environment.VARIABLES)
+    assert {environment_variables.DUMP_PASSES, environment_variables.PASS_LIMIT} <= set(environment_variables.VARIABLES)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kapi_lowering.target import AtomicUpdate, Combination, CombineMode, GroupKind, Target, WorkItemQuery
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -139,7 +139,7 @@ class PtxTarget(Target):
     def emission_request(self) -> dict[str, Any]:
         request = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
         request["is_coarsened"] = self.is_small and self.reads_apart
-        return {**request, "cache": "" if environment.CACHE.is_off else environment.cache_folder()}
+        return {**request, "cache": "" if environment_variables.CACHE.is_off else environment_variables.cache_folder()}
 
     def is_sound(self, code: bytes) -> bool:
         return True

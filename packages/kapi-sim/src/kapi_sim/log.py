@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import KapiWarning
 from kapi_sim.progress import progress_text
 
@@ -116,4 +116,4 @@ def show(level: str) -> None:
     LOGGER.setLevel(level.upper())
 
 
-show(environment.LOG.value or "")
+show(environment_variables.LOG.value or "")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from traceback import TracebackException
 from types import FrameType, TracebackType
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 __all__ = [
     "file_name",
@@ -37,7 +37,7 @@ _LOCATION = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
 
 def is_full() -> bool:
     """Return whether the user asks for all frames."""
-    return environment.FULL_TRACEBACK.is_on
+    return environment_variables.FULL_TRACEBACK.is_on
 
 
 def is_users_own(module: str) -> bool:

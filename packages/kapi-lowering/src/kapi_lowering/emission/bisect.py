@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 from .pipeline import OPTIONAL_STAGES
 
@@ -74,10 +74,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _status(command: Sequence[str], *, limit: int | None = None, dump: str = "") -> int:
     """Return how a command ends with the first `limit` passes."""
-    changes = {environment.CACHE.name: "0", environment.DUMP_PASSES.name: dump}
+    changes = {environment_variables.CACHE.name: "0", environment_variables.DUMP_PASSES.name: dump}
     if limit is not None:
-        changes[environment.PASS_LIMIT.name] = str(limit)
-    return subprocess.run(command, env=environment.changed(changes), check=False).returncode
+        changes[environment_variables.PASS_LIMIT.name] = str(limit)
+    return subprocess.run(command, env=environment_variables.changed(changes), check=False).returncode
 
 
 if __name__ == "__main__":

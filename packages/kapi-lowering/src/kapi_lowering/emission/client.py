@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kapi_lowering.target import Target
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.forks import block_forks, in_children, reinit_after_fork
 
 __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
@@ -137,8 +137,8 @@ def _request(sources: Sequence[bytes], entry_point: str, target: Target) -> dict
         "triple": target.triple,
         **target.emission_request(),
         "assembly": False,
-        "dump": environment.DUMP_PASSES.text,
-        "limit": environment.PASS_LIMIT.number(-1),
+        "dump": environment_variables.DUMP_PASSES.text,
+        "limit": environment_variables.PASS_LIMIT.number(-1),
     }
 
 

@@ -14,7 +14,7 @@ from kapi_lowering.functions.line_info import FunctionLines, function_lines
 from kapi_lowering.functions.target_context import KernelTargetContext
 from kapi_lowering.results.failures import Failure
 from kapi_lowering.target import Target
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_sim.language.source import SourceLocation
@@ -158,7 +158,7 @@ def lower_function(
             problems=found.problems,
         )
         # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
-        raise error from (found if environment.SHOW_NUMBA_ERRORS.is_on else None)
+        raise error from (found if environment_variables.SHOW_NUMBA_ERRORS.is_on else None)
     finally:
         for key in registered:
             context.remove_user_function(key)

@@ -11,7 +11,7 @@ from typing import Any
 import dpctl.memory
 
 from kapi_runtime.sycl.queues.keep_alive import release
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 __all__ = ["memory_for"]
 
@@ -26,7 +26,7 @@ _size = 0
 
 def max_pooled() -> int:
     """Limit of the pool in bytes: `KAPI_OFFLOAD_KEPT`, 0 for no pool."""
-    return environment.OFFLOAD_KEPT.number(_DEFAULT)
+    return environment_variables.OFFLOAD_KEPT.number(_DEFAULT)
 
 
 class _Pooled:

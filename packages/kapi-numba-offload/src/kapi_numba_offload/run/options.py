@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from kapi_numba_offload._numba_compat import config
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.language import FAST_MATH_FLAGS
 
 __all__ = ["OffloadOptions", "options_of", "with_options"]
@@ -59,7 +59,7 @@ class OffloadOptions:
         """Whether something may run on the host."""
         if self.fallback is not None:
             return self.fallback
-        return not (environment.OFFLOAD_FALLBACK.is_off or environment.DPPY_FALLBACK.is_off)
+        return not (environment_variables.OFFLOAD_FALLBACK.is_off or environment_variables.DPPY_FALLBACK.is_off)
 
     @property
     def for_numba(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class OffloadOptions:
         """
         if self.diagnostics is not None:
             return self.diagnostics
-        for variable in (environment.OFFLOAD_DIAGNOSTICS, environment.DPPY_DIAGNOSTICS):
+        for variable in (environment_variables.OFFLOAD_DIAGNOSTICS, environment_variables.DPPY_DIAGNOSTICS):
             text = variable.value
             if text:
                 if not text.isdigit() or int(text) not in _LEVELS:

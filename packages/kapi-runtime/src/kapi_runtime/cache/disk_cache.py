@@ -14,7 +14,7 @@ from typing import Any
 
 from kapi_lowering import KernelModule
 from kapi_runtime.cache.private_folder import CacheFolder
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.forks import reinit_after_fork
 
@@ -229,12 +229,12 @@ def _note(trouble: str) -> None:
 
 def is_on() -> bool:
     """Whether compiled kernels are kept on disk and looked for there."""
-    return not environment.CACHE.is_off
+    return not environment_variables.CACHE.is_off
 
 
 def _folder() -> tuple[Path, bool]:
     """The path of the folder, and whether other users may put something there."""
-    own = environment.cache_folder()
+    own = environment_variables.cache_folder()
     if own:
         return Path(own), False
     # A user without a home, as in a container.
@@ -259,14 +259,15 @@ DEFAULT_SIZE = 256
 
 def size_limit() -> tuple[int, str]:
     """Return how many bytes the folder may hold, and what is wrong with the number in the environment, or ""."""
-    asked = environment.CACHE_SIZE.value
+    asked = environment_variables.CACHE_SIZE.value
     problem = ""
     try:
         megabytes = float(DEFAULT_SIZE if asked is None else asked)
         if not megabytes >= 0:  # NaN is not, either
             raise ValueError
     except ValueError:
-        problem = f"{environment.CACHE_SIZE.name} must be a number of megabytes, got {asked!r}: {DEFAULT_SIZE} is used"
+        name = environment_variables.CACHE_SIZE.name
+        problem = f"{name} must be a number of megabytes, got {asked!r}: {DEFAULT_SIZE} is used"
         megabytes = DEFAULT_SIZE
     return int(min(megabytes * 2**20, sys.maxsize)), problem
 

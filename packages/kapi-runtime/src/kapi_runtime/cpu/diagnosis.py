@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
 from kapi_runtime.platform.installed import package_version
 from kapi_runtime.platform.interface import Findings
-from kapi_sim.environment import NUMBA_NUM_THREADS
+from kapi_sim.environment_variables import NUMBA_NUM_THREADS
 from kapi_sim.errors import KapiError
 
 __all__ = ["findings", "versions"]

@@ -10,7 +10,7 @@ from kapi_runtime.cuda.native import native_functions
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.installed import is_installed, package_version
 from kapi_runtime.platform.interface import Findings
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import KapiError
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["findings", "versions"]
 
 _SETTINGS = (
-    environment.CUDA_VISIBLE_DEVICES,
-    environment.CUDA_DEVICE_ORDER,
-    environment.CUDA_HOME,
-    environment.CUDA_PATH,
-    environment.CUDA_CACHE_DISABLE,
+    environment_variables.CUDA_VISIBLE_DEVICES,
+    environment_variables.CUDA_DEVICE_ORDER,
+    environment_variables.CUDA_HOME,
+    environment_variables.CUDA_PATH,
+    environment_variables.CUDA_CACHE_DISABLE,
 )
 
 

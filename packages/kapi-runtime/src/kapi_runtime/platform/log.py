@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from kapi_runtime.platform.interface import Platform
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.log import LOGGER, long_work
 
 __all__ = ["building", "linking", "log_device"]
@@ -43,5 +43,5 @@ def log_device(platform: Platform, queue: Any) -> None:
         _reported.add(name)
         unit = "thread" if platform.name == "cpu" else "compute unit"
         count = platform.limits(device).compute_units
-        folder = "off" if environment.CACHE.is_off else environment.cache_folder() or "none"
+        folder = "off" if environment_variables.CACHE.is_off else environment_variables.cache_folder() or "none"
         LOGGER.info("device: %s, %d %s; disk cache: %s", name, count, unit + "s" * (count != 1), folder)

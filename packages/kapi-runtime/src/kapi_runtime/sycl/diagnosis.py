@@ -19,16 +19,16 @@ from kapi_runtime.sycl.memory.usm_array import has_dpnp
 from kapi_runtime.sycl.native import native_functions
 from kapi_runtime.sycl.queues.launch_chain import ordering_problem
 from kapi_runtime.sycl.queues.queue import default_queue
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_types.usm.structures import learn
 
 __all__ = ["findings", "versions"]
 
 _SETTINGS = (
-    environment.FIND_DRIVER,
-    environment.OCL_ICD_FILENAMES,
-    environment.OCL_ICD_VENDORS,
-    environment.ONEAPI_DEVICE_SELECTOR,
+    environment_variables.FIND_DRIVER,
+    environment_variables.OCL_ICD_FILENAMES,
+    environment_variables.OCL_ICD_VENDORS,
+    environment_variables.ONEAPI_DEVICE_SELECTOR,
 )
 _IL_VERSION = 0x105B  # OpenCL's CL_DEVICE_IL_VERSION
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.checks.check_names import parse_checks
 from kapi_sim.checks.marked_uninitialised import Uninitialised, marked_arrays
 from kapi_sim.errors import KernelLaunchError
@@ -56,7 +56,7 @@ def current_settings() -> Settings:
     settings = _settings.get()
     if settings is not None:
         return settings
-    return Settings(parse_checks(environment.SIM_CHECKS.value or "all"))
+    return Settings(parse_checks(environment_variables.SIM_CHECKS.value or "all"))
 
 
 @contextmanager

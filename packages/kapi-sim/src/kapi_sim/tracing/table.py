@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from textwrap import wrap
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.tracing.record import Launch
 from kapi_sim.tracing.statistics import LineStatistics, line_statistics
 
@@ -27,7 +27,7 @@ def text(launches: Sequence[Launch], color: bool | None) -> str:
 
 def _is_terminal() -> bool:
     # https://no-color.org
-    return not environment.NO_COLOR.value and bool(getattr(sys.stdout, "isatty", lambda: False)())
+    return not environment_variables.NO_COLOR.value and bool(getattr(sys.stdout, "isatty", lambda: False)())
 
 
 def _paint(value: str, paint: str, is_colored: bool) -> str:

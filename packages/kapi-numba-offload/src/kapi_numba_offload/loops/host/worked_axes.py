@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 
 __all__ = ["WorkedAxes", "largest", "most_elements"]
 
@@ -16,7 +16,7 @@ _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operati
 
 def most_elements() -> int:
     """Limit of the elements of a statement in a small loop: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
-    return environment.OFFLOAD_SMALL.number(_DEFAULT)
+    return environment_variables.OFFLOAD_SMALL.number(_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kapi_sim.environment import NUMBA_NUM_THREADS
+from kapi_sim.environment_variables import NUMBA_NUM_THREADS
 from kapi_sim.errors import LimitError
 from kapi_sim.short_repr import short_repr
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
 from kapi_sim.forks import block_forks, in_children
 
@@ -199,7 +199,7 @@ def _initialised(module: Any) -> Any:
 
 
 def _no_device() -> str:
-    visible = environment.CUDA_VISIBLE_DEVICES.value
+    visible = environment_variables.CUDA_VISIBLE_DEVICES.value
     hidden = "" if visible is None else f"; CUDA_VISIBLE_DEVICES is {visible!r}, and may hide one: unset it"
     return f"a GPU of NVIDIA's must be there for CUDA devices, got none that the driver lists{hidden}"
 

@@ -11,7 +11,7 @@ from kapi_runtime.sycl.devices import drivers
 from kapi_runtime.sycl.devices.device import DpctlDevice
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.usable import best_device, is_usable, usable_devices
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = ["current_device", "default_device", "device_of", "missing_device_message"]
@@ -76,7 +76,7 @@ def missing_device_message() -> str:
 
 
 def _hint(found: drivers.DriverSearch) -> str:
-    selector = environment.ONEAPI_DEVICE_SELECTOR.value
+    selector = environment_variables.ONEAPI_DEVICE_SELECTOR.value
     if selector and (drivers.SELECTOR, selector) not in found.changed:
         return (
             f"{drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that "

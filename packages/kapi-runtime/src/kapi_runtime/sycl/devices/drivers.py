@@ -28,16 +28,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kapi_sim import environment
+from kapi_sim import environment_variables
 from kapi_sim.errors import KapiWarning
 
 __all__ = ["DriverSearch", "activate", "driver_search", "loaded_libraries"]
 
-SWITCH = environment.FIND_DRIVER.name
-FILENAMES = environment.OCL_ICD_FILENAMES.name
-VENDORS = environment.OCL_ICD_VENDORS.name
-SELECTOR = environment.ONEAPI_DEVICE_SELECTOR.name
-ARCHITECTURE = environment.CL_CONFIG_CPU_TARGET_ARCH.name
+SWITCH = environment_variables.FIND_DRIVER.name
+FILENAMES = environment_variables.OCL_ICD_FILENAMES.name
+VENDORS = environment_variables.OCL_ICD_VENDORS.name
+SELECTOR = environment_variables.ONEAPI_DEVICE_SELECTOR.name
+ARCHITECTURE = environment_variables.CL_CONFIG_CPU_TARGET_ARCH.name
 SYSTEM_VENDORS = "/etc/OpenCL/vendors"
 DISTRIBUTION = "intel-opencl-rt"
 LIBRARY = "libintelocl.so"
@@ -246,7 +246,7 @@ def _resolve(entry: str) -> str | None:
     """The file that the dynamic loader would take for `entry`, or None."""
     if os.path.isabs(entry):
         return entry if os.path.exists(entry) else None
-    for folder in environment.LD_LIBRARY_PATH.text.split(os.pathsep):
+    for folder in environment_variables.LD_LIBRARY_PATH.text.split(os.pathsep):
         if folder and os.path.exists(os.path.join(folder, entry)):
             return os.path.join(folder, entry)
     folders = ["/lib", "/usr/lib"]
