@@ -14,8 +14,8 @@ from _kapi_numba_hooks import remove as unregister
 from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_functions, status
 from kapi_numba_offload.frontend import entry as _entry  # registers the types of index spaces
 from kapi_numba_offload.frontend.decorator import dpjit, offload
-from kapi_numba_offload.frontend.explanation import Explanation, explain
 from kapi_numba_offload.frontend.host_calls import offload_calls as _offload_calls
+from kapi_numba_offload.run.explanation import Explanation, explain
 from kapi_numba_offload.run.fallback import REASONS, OffloadFallbackWarning, Reason
 from kapi_numba_offload.run.offload_report import (
     ExplainedPart,
