@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from itertools import combinations, starmap
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy import may_share_memory
 
 from kapi_numba_offload._numba_compat import (
     CPUDispatcher,
@@ -19,7 +17,6 @@ from kapi_numba_offload._numba_compat import (
     numba_call,
     types,
 )
-from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
     BoundArguments,
@@ -35,20 +32,20 @@ from kapi_numba_offload.frontend.context_arguments import (
 )
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
 from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction, holds_usm, is_inside
+from kapi_numba_offload.frontend.small_calls import SmallCalls, by_dispatcher, share_memory
 from kapi_numba_offload.libraries.arrays import library, like
-from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
+from kapi_numba_offload.libraries.host_array import HostArray
 from kapi_numba_offload.libraries.installed import library_named
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.bounded_cache import BoundedCache
-from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.fallback import REASONS
 from kapi_numba_offload.run.offload_report import remember
 from kapi_numba_offload.run.options import options_of
-from kapi_numba_offload.run.timing import is_timed, timed
+from kapi_numba_offload.run.timing import is_timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.language.array_memory import overlaps_itself
 
-__all__ = ["SmallCalls", "call_in_place"]
+__all__ = ["call_in_place"]
 
 _ATTRIBUTE = "_kapi_calls_in_place"
 _APART = object()
@@ -89,7 +86,7 @@ class _Calls:
             if isinstance(found, _InPlaceCall):
                 return found(args)  # its arrays are aligned
             if isinstance(found, SmallCalls):
-                if _share_memory(args):
+                if share_memory(args):
                     return self._decide(args, keywords, None)
                 found = found.dispatcher_for(args)
             if not (is_timed() or is_inside()):
@@ -165,7 +162,7 @@ class _Calls:
             return None
 
     def _by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return _by_dispatcher(self._dispatcher, args, keywords)
+        return by_dispatcher(self._dispatcher, args, keywords)
 
     def _made(self, values: tuple[Any, ...]) -> _InPlaceCall | str:
         """The function for such arguments, or why Numba has the call; empty where it is offloaded by Numba's types."""
@@ -207,62 +204,6 @@ class _Calls:
             small = SmallCalls(dispatcher, function)
             remember(dispatcher, small)
         return _InPlaceCall(function, given, values, small)
-
-
-class SmallCalls(OffloadedParts):
-    """The calls of a function that are too small for kernels: Numba has all of it.
-
-    - `function`: the function as it is offloaded, whose dtypes are Numba's.
-    - `requires_disjoint`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
-    """
-
-    def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
-        super().__init__()
-        assert function.work is not None
-        assert function.numba_version is not None
-        self._work, self._version, self._own = function.work, function.numba_version, dispatcher
-        self._compiled: dict[bool, Any] = {}
-        self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
-        self.location = StatementLocation.of_function(dispatcher.py_func)
-        self.latest: str | None = None
-        self.moved = 0
-        self.requires_disjoint = function.numba_version.requires_disjoint
-
-    @property
-    def reported(self) -> tuple[Any, ...]:
-        """The entire function."""
-        return (self,)
-
-    def suits(self, values: tuple[Any, ...]) -> bool:
-        """Whether a call with these arguments is one of them."""
-        return self.is_little(values) and not (self.requires_disjoint and _share_memory(values))
-
-    def is_little(self, values: tuple[Any, ...]) -> bool:
-        """Whether arguments of these shapes are too little work for kernels."""
-        return self._work.is_small(values)
-
-    def dispatcher_for(self, values: tuple[Any, ...]) -> Any:
-        """Dispatcher that has compiled the function for such arguments; None where Numba cannot, as kernels can."""
-        is_short = self._work.is_short(values)
-        if is_short not in self._compiled:
-            made = self._version.dispatcher(self._own, is_short=is_short)
-            try:
-                made.compile(tuple(map(made.typeof_pyval, values)))
-            except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
-                made = None
-            self._compiled[is_short] = made
-        return self._compiled[is_short]
-
-    def __call__(self, dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call by the dispatcher for it; reports tell of it."""
-        if is_timed():
-            return run_recorded(self, self._run, (dispatcher, args, keywords))
-        return _by_dispatcher(dispatcher, args, keywords)
-
-    @timed
-    def _run(self, dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        self.latest = "its arrays are small, and Numba computes where they are"
-        return _by_dispatcher(dispatcher, args, keywords)
 
 
 class _InPlaceCall:
@@ -316,11 +257,6 @@ class _InPlaceCall:
 
 _Decision: TypeAlias = _InPlaceCall | SmallCalls | HostWarning | CPUDispatcher
 """The owner of a call, of those with its types and shapes; `SmallCalls` where its arrays share no memory."""
-
-
-def _by_dispatcher(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    result = numba_call(dispatcher, *args, **keywords)
-    return as_host_arrays(result) if is_inside() else result
 
 
 def _why_no_kernel(function: OffloadedFunction) -> str:
@@ -383,12 +319,6 @@ def _is_regular(array: Any) -> bool:
     size = array.itemsize
     steps = zip(array.shape, array.strides, strict=True)
     return bool(array.flags.aligned) and all(length == 1 or stride % size == 0 for length, stride in steps)
-
-
-def _share_memory(values: tuple[Any, ...]) -> bool:
-    """Whether two of the arrays among arguments may share memory."""
-    arrays = list(host_arrays(values))
-    return any(starmap(may_share_memory, combinations(arrays, 2)))
 
 
 def _overlaps_itself(array: Any) -> bool:
