@@ -205,11 +205,6 @@ def same(a, b):
         b[0] = b[0] * 0.5 + a[i]
 
 
-def scattered(a, b):
-    for i in range(a.shape[0]):
-        b[int(a[i])] = a[i]
-
-
 def carried(a, b):
     x = 0.0
     for i in range(a.shape[0]):
@@ -254,7 +249,7 @@ def read_as_value(a, b):
 
 
 DEPENDENT = [
-    earlier, later, same, scattered, carried, left, ends, renamed, divided, from_the_end, read_as_value,
+    earlier, later, same, carried, left, ends, renamed, divided, from_the_end, read_as_value,
 ]  # fmt: skip
 
 

@@ -12,16 +12,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import device_facts, have_disjoint_spans, is_device_array, queue_of
+from kapi_numba_offload.libraries.arrays import (
+    allocate,
+    device_facts,
+    have_disjoint_spans,
+    is_device_array,
+    library,
+    queue_of,
+)
+from kapi_numba_offload.loops.body.passes.last_stores import last_stores, numbers_of_axes
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES, has_same_types
 from kapi_numba_offload.loops.lifted_loop import stores_are_disjoint
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.loops.updates import LAST, SAME
 from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.python_numbers import element
 from kapi_numba_offload.run.simulation import is_simulating
+from kapi_numba_offload.run.timing import timed
 
 __all__ = ["IndependentLoop", "NestedLoop", "Unsuited", "index_code"]
 
@@ -32,6 +42,7 @@ _SCATTERED = {name: frozenset(map(np.dtype, ("int64", "float64", "float32"))) fo
 _INTEGERS = frozenset((np.dtype(np.int64),))
 _ON_GPU = 256  # iterations: with fewer, one core is as fast
 _WARP, _WORK_ON_GPU = 32, 1 << 14  # unless they are as many, and have so many statements: copies take longer
+_NUMBER = np.dtype("int64")
 _ROW = 64  # times as many elements in a row: longer rows are quicker one by one, each by all of the device
 _ON_CPU = 1 << 17  # statements: with fewer, one core has done them before a launch is
 _PER_UNIT = 2  # iterations for each unit of a CPU
@@ -40,6 +51,13 @@ _PER_UNIT = 2  # iterations for each unit of a CPU
 def index_code(expression: ast.expr) -> CodeType:
     """The code of an index, of integers alone."""
     return compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(expression))), "<index>", "eval")
+
+
+def _zeros(array: Any) -> Any:
+    """A number of no iteration for each element of an array."""
+    own = library(array)
+    with own.creating(queue_of(array), {}) as words:
+        return own.functions.zeros(array.shape, dtype=_NUMBER.name, **words)
 
 
 class Unsuited(NamedTuple):
@@ -62,7 +80,8 @@ class IndependentLoop(ParallelLoop):
     - `indices`: indices that differ between iterations if they have one sign in all: of those from the end, one may be
       another.
     - `stored`: the arrays that it stores to.
-    - `scattered`: those of them that iterations may update at one element, and the kind of the updates.
+    - `scattered`: those of them that iterations may update or store to at one element, and the kind of this.
+    - `order`: which stores have an order; empty if none has.
     - `of_truth`: the arrays whose elements are truth values wherever it has them, so that they may be bools.
     - `other`: what runs for values that do not suit; None where that is not one object.
     - `teller`: what tells why values do not suit, as its `unsuited`; None where nothing does.
@@ -79,13 +98,20 @@ class IndependentLoop(ParallelLoop):
         indices: tuple[CodeType, ...],
         stored: frozenset[str],
         scattered: Mapping[str, str] = MappingProxyType({}),
+        order: str = "",
         of_truth: frozenset[str] = frozenset(),
         **named: Any,
     ) -> None:
         super().__init__(*given, **named)
         self.other: Any = None
         self.teller: Any = None
-        self._scattered, self._of_truth = scattered, of_truth
+        self._scattered, self._order, self._of_truth = scattered, order, of_truth
+        last = sorted(name for name, kind in scattered.items() if kind == LAST)
+        function, scope, syntax, *rest = given
+        self._last_positions = list(map(syntax.captured.index, last))
+        self._in_order = [
+            ParallelLoop(function, scope, each, *rest, **named) for each in (last_stores(syntax, last) if last else ())
+        ]
         self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
         names = self.syntax.captured
         self._asked = frozenset(
@@ -93,6 +119,22 @@ class IndependentLoop(ParallelLoop):
         )
         self._store_positions = frozenset(map(names.index, stored.intersection(names)))
         self._suited: BoundedCache[tuple[Any, ...], None] = BoundedCache(64)
+
+    def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+        """Run the loop, as a `ParallelLoop` does."""
+        if not self._in_order:
+            return super().__call__(queue, bounds, captured, initial)
+        return self._run_in_order(queue, bounds, list(map(element, captured)))
+
+    @timed
+    def _run_in_order(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any]) -> tuple[()]:
+        """Launch both kernels, so that of several stores to one element the last one stays."""
+        spans = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
+        numbers = [_zeros(captured[at]) for at in self._last_positions]
+        for each in self._in_order:
+            each(queue, bounds, [*captured, *numbers_of_axes(spans), *numbers], ())
+            self.latest = each.latest
+        return ()
 
     def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
         """Whether it is to be a kernel for these values: iterations are independent, and enough for the device.
@@ -108,6 +150,13 @@ class IndependentLoop(ParallelLoop):
         if self.teller is not None:
             self.teller.unsuited = why
         return why is None
+
+    def may_suit(self, named: Mapping[str, Any]) -> bool:
+        """Whether it is likely a kernel, where not all of its variables have a value yet: for large arrays on a GPU."""
+        arrays = [each for each in named.values() if is_device_array(each)]
+        if not arrays or is_simulating() or device_facts(queue_of(arrays[0])).has_host_memory:
+            return False
+        return max(each.size for each in arrays) >= _WORK_ON_GPU and not self._unlike_the_hosts(dict(named), ())
 
     def _is_suited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
         """Whether values like these suited a kernel before, and no array that is stored to lies in another one."""
@@ -134,6 +183,8 @@ class IndependentLoop(ParallelLoop):
                 "its indices are of both signs, or its arrays overlap: iterations may have the same element"
             )
         facts = device_facts(queue_of(arrays[0]))
+        if self._order and facts.has_host_memory:
+            return Unsuited(self._order)
         if not self._are_enough(named, extents, arrays[0]):
             return Unsuited(
                 f"its iterations are independent, but have too little work for the device: {prod(extents)} iterations",
@@ -144,6 +195,12 @@ class IndependentLoop(ParallelLoop):
             return Unsuited(
                 f"its iterations are independent, but it has code that kernels do not support: {made.detail}"
             )
+        stored = [captured[at] for at in self._last_positions]
+        numbers = [allocate(each.shape, _NUMBER, "device", queue_of(each)) for each in stored]
+        for each in self._in_order:
+            in_order = each.prepared(spans, [*captured, *numbers_of_axes(spans), *numbers])
+            if not isinstance(in_order, BuiltLoop):
+                return Unsuited(in_order.detail)
         if all(extents) and not made.have_equal_lengths(*captured):
             return Unsuited("its iterations are independent, but operands have different lengths, or none")
         shared = self._shared(made, captured)
@@ -169,6 +226,8 @@ class IndependentLoop(ParallelLoop):
         if not all(map(has_same_types, initial)):
             return "it reduces into other numbers than those of 64 bits"
         for each in sorted(self._scattered):
+            if self._scattered[each].startswith((LAST, SAME)):
+                continue
             if getattr(named.get(each), "dtype", None) not in _SCATTERED.get(self._scattered[each], _INTEGERS):
                 return f"they may update the same element of `{each}`, and the order of the updates would show"
         return ""

@@ -23,15 +23,20 @@ class InnerKernel:
 
     - `bounds`: start, stop and step of each axis.
     - `given`, `reductions`: variables that it is given, and those that it reduces into.
+    - `may_be_tried`: whether it may be a kernel for what is known before the loop around it, which makes the rest: none
+      of that is a number that counts its iterations.
     """
 
     loop: IndependentLoop
     bounds: tuple[CodeType, ...]
     given: tuple[str, ...]
     reductions: tuple[str, ...]
+    may_be_tried: bool = False
 
     def suits(self, values: Mapping[str, Any]) -> bool:
         """Whether it is a kernel for variables with these values; False if others decide."""
+        if self.may_be_tried:
+            return self.loop.may_suit({name: values[name] for name in self.given if name in values})
         queue = next((queue_of(each) for each in values.values() if is_device_array(each)), None)
         known = known_values(values)
         try:

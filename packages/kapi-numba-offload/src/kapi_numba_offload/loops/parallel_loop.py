@@ -29,6 +29,7 @@ from kapi_numba_offload.libraries.arrays import (
     is_numpy_array,
     is_same_view,
     may_overlap,
+    queue_of,
 )
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.libraries.interface import DeviceFacts
@@ -222,6 +223,12 @@ class ParallelLoop:
         if rows is None and not made.has_checks and not is_shared:
             self._remember(bounds, given, initial, resolved)
         return self._launched(resolved, queue, captured, initial, rows)
+
+    def prepared(self, spans: Sequence[range], captured: Sequence[Any]) -> BuiltLoop | Refusal:
+        """The kernel of a loop without reductions for such values; or why there is none."""
+        values = loop_values(captured, are_strong=self._numba_types)
+        coarsens = may_coarsen(list(map(len, spans)), device_facts(queue_of(next(filter(is_device_array, values)))))
+        return self._builder.prepared(spans, as_tuples(self.syntax.captured, values, self._only_read), (), coarsens)
 
     def _remembered(
         self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]

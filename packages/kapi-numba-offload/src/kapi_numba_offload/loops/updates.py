@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "COMMUTATIVE", "IN_ANY_ORDER", "Extremum", "added_terms", "added_values", "are_made_of", "as_update", "extremum_of",
+    "COMMUTATIVE", "IN_ANY_ORDER", "LAST", "SAME", "Extremum", "added_terms", "added_values", "are_made_of",
+    "as_update", "extremum_of",
 ]  # fmt: skip
 
 COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -18,6 +19,11 @@ IN_ANY_ORDER: dict[type[ast.operator], str] = {
     ast.BitXor: "xor",
 }  # fmt: skip
 """The kind of updates by an operator: those of one kind give the same numbers in any order, but for rounding."""
+
+LAST = "last"
+"""The kind of stores of which the last iteration's value stays."""
+SAME = "same"
+"""The first word of the kind of stores of one value, in any order."""
 
 
 def as_update(node: ast.Assign) -> ast.AugAssign | None:

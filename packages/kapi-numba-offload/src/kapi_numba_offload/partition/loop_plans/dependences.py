@@ -21,7 +21,7 @@ from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variab
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
 from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
-from kapi_numba_offload.loops.updates import IN_ANY_ORDER, extremum_of
+from kapi_numba_offload.loops.updates import IN_ANY_ORDER, LAST, SAME, extremum_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_functions
 
@@ -53,8 +53,9 @@ class Nest:
     - `indices`: those that independence rests on.
     - `stored`: the arrays that iterations store to: they must share no memory with each other and with what is read.
     - `dependence`: what one iteration may have of another one; empty if there is nothing.
-    - `scattered`: those of the arrays that several iterations may update at one element, whose order integers do not
-      show, and the kind of the updates.
+    - `scattered`: those of the arrays that several iterations may update or store to at one element, whose order
+      integers do not show, and the kind of the updates or stores.
+    - `order`: which stores have an order; empty if none has.
     """
 
     depth: int
@@ -62,15 +63,20 @@ class Nest:
     stored: set[str]
     dependence: str = ""
     scattered: dict[str, str] = field(default_factory=dict)
+    order: str = ""
 
 
 class _Access(NamedTuple):
-    """One access to an array: the indices of its first axes, whether it stores, and the kind of an update."""
+    """One access to an array: the indices of its first axes, whether it stores, and the kind of an update.
+
+    - `stored`: what is stored to a single element, which nothing else stores to in the same statement.
+    """
 
     node: ast.expr
     indices: Sequence[ast.expr]
     stores: bool
     update: str = ""
+    stored: ast.expr | None = None
 
 
 class _Linear(NamedTuple):
@@ -85,20 +91,22 @@ class _DependenceError(Exception):
     """Iterations may depend on each other; the message says how."""
 
 
-def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
+def nest_of(facts: FunctionInfo, loop: ast.For, *, keeps_order: bool = False) -> Nest:
     """The independent loops of a nest.
 
     Scalars that iterations carry are left out: those are known by the syntax of parallel loops.
 
     - `loop`: the outermost loop.
+    - `keeps_order`: whether of several stores to one element the last one may be kept.
     """
     indices: list[Index] = []
     stored: set[str] = set()
     scattered: dict[str, str] = {}
+    order = ""
     depth, variables, current = 0, set[str](), loop
     while True:
         try:
-            found, stored_here, scattered_here = _independent(facts, current)
+            found, stored_here, scattered_here, order_here = _independent(facts, current, keeps_order=keeps_order)
         except _DependenceError as error:
             if not depth:
                 return Nest(0, [], set(), str(error))
@@ -107,7 +115,8 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
             break  # the outer loops tell its elements apart
         indices += [Index(each, depth) for each in found]
         stored |= stored_here
-        scattered |= scattered_here
+        scattered = scattered_here | scattered  # what is one value in an inner loop may be several
+        order = order or order_here
         depth += 1
         assert isinstance(current.target, ast.Name)
         variables.add(current.target.id)
@@ -123,7 +132,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
         if variables & variables_of(inner.iter.args, ast.Load):
             break
         current = inner
-    return Nest(depth, indices, stored, scattered=scattered)
+    return Nest(depth, indices, stored, scattered=scattered, order=order)
 
 
 def is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
@@ -139,10 +148,13 @@ def is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     )
 
 
-def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], set[str], dict[str, str]]:
+def _independent(
+    facts: FunctionInfo, loop: ast.For, *, keeps_order: bool
+) -> tuple[list[ast.expr], set[str], dict[str, str], str]:
     """The indices that distinguish the iterations of a loop, the arrays that it stores to, and those without an index.
 
-    Raises `_DependenceError` if iterations may depend on each other.
+    The last result says which stores have an order; it is empty if none has. Raises `_DependenceError` if iterations
+    may depend on each other.
     """
     if not is_counted(facts, loop) or may_leave_early(loop):
         raise _DependenceError("it does not count, or may end early")
@@ -152,7 +164,7 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
     changed = variables_of(loop.body, ast.Store)
     if loop.target.id in changed:
         raise _DependenceError(f"it assigns its own variable `{loop.target.id}`")
-    indices, stored, scattered = [], set(), {}
+    indices, stored, scattered, order = [], set(), {}, ""
     accesses: dict[str, list[_Access]] = {}
     for name, access in _accesses(facts, loop.body):
         if name not in changed:
@@ -169,11 +181,29 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
         stored.add(name)
         try:
             indices.append(_own_index(facts, loop.target.id, changed, own, store))
-        except _DependenceError:
-            if not store.update or any(each.update != store.update for each in own):
+        except _DependenceError as error:
+            kinds = {each.update or _kind_of_stores(facts, each, {loop.target.id, *changed}) for each in own}
+            if "" in kinds or (len(kinds) > 1 and any(each.update for each in own)):
                 raise
-            scattered[name] = store.update
-    return indices, stored, scattered
+            scattered[name] = kinds.pop() if len(kinds) == 1 else LAST
+            if scattered[name].startswith((LAST, SAME)) and not keeps_order:
+                raise
+            order = order or (str(error) if scattered[name] == LAST else "")
+    if order and not all(map(_is_replayed, (each for name in stored for each in accesses[name]))):
+        raise _DependenceError(order)
+    return indices, stored, scattered, order
+
+
+def _kind_of_stores(facts: FunctionInfo, access: _Access, changed: set[str]) -> str:
+    """The kind of a store that is no update; empty for other accesses."""
+    if access.stored is None:
+        return ""
+    return f"{SAME} {ast.unparse(access.stored)}" if is_kept(facts, access.stored, changed) else LAST
+
+
+def _is_replayed(access: _Access) -> bool:
+    """Whether a loop without this access to an array that it stores to does the same otherwise."""
+    return bool(access.update) or access.stored is not None
 
 
 def _require_plain(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> None:
@@ -246,7 +276,11 @@ def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[s
             and facts.kinds.target(above) in (SCALAR, ArrayKind(True, 0))
         ):
             update = "" if isinstance(above.op, ast.Div) else IN_ANY_ORDER.get(type(above.op), "")
-        yield each.id, _Access(parent, indices_of(parent), is_updated or not isinstance(outer.ctx, ast.Load), update)
+        is_alone = isinstance(above, ast.Assign) and above.targets == [outer]
+        is_element = facts.kinds.kind(outer) in (SCALAR, ArrayKind(True, 0))
+        stored = above.value if isinstance(above, ast.Assign) and is_alone and is_element else None
+        is_stored = is_updated or not isinstance(outer.ctx, ast.Load)
+        yield each.id, _Access(parent, indices_of(parent), is_stored, update, stored)
 
 
 def _own_index(

@@ -79,7 +79,7 @@ def independent_plan(
         or names & {getattr(each, "name", None) for each in facts.local_functions}
         or variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement)
     )
-    if is_unknown or not (nest.stored or syntax.reductions):
+    if is_unknown or not (nest.stored or syntax.reductions) or (nest.order and (syntax.reductions or not has_elements)):
         return None
     given, reductions = tuple(syntax.captured), tuple(syntax.reductions)
     host = HostLoop(
@@ -90,7 +90,7 @@ def independent_plan(
         facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
         facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
-        scattered=nest.scattered, of_truth=arrays_of_truth(facts, statement),
+        scattered=nest.scattered, order=nest.order, of_truth=arrays_of_truth(facts, statement),
     )  # fmt: skip
     loop.other = None if otherwise is None else otherwise.loop
     if otherwise is not None and isinstance(otherwise.loop, SequentialLoop):

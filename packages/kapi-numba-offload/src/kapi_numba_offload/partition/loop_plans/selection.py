@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in
 from kapi_numba_offload.loops.independent_loop import index_code
 from kapi_numba_offload.loops.loop_of_kernels import InnerKernel, LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import is_parallel
@@ -45,11 +46,13 @@ def _plan(context: LoopInContext) -> LoopPlan | None:
         return lifted_plan(context, loops, kernel) or kernel
     element = next(elements(facts, statement), None)
     has_elements = element is not None and not has_array_work(facts, statement)
-    nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None
+    # On a host, one core has stored them all before two kernels have.
+    keeps_order = facts.library is not None and not facts.library.is_host
+    nest = nest_of(facts, statement, keeps_order=keeps_order) if isinstance(statement, ast.For) else None
     if element is not None and has_elements:
         names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
         array = next((each.id for each in names if facts.is_usm(each)), names[0].id if names else "")
-        detail = nest.dependence if nest is not None else ""
+        detail = nest.dependence or nest.order if nest is not None else ""
         refusal = Refusal("sequential-loop", statement.lineno, array, detail)
         plan: LoopPlan | None = sequential_plan(context, refusal)
         scan = scan_plan(context, plan) if isinstance(statement, ast.For) else None
@@ -98,14 +101,23 @@ def _loop_of_kernels(
     - `inner`: the plans of the loops with elements in its body.
     - `otherwise`: the plan for values for which one of these is none.
     """
-    kernels = [
-        InnerKernel(each.loop, tuple(map(index_code, each.bounds)), each.given, each.reductions)
-        for each in inner if isinstance(each, IndependentPlan)
-    ]  # fmt: skip
-    if not kernels or len(kernels) < len(inner) or not isinstance(otherwise, HostPlan) or statement.orelse:
+    if not isinstance(otherwise, HostPlan) or statement.orelse:
+        return None
+    kernels = [_inner_kernel(each, otherwise, facts) for each in inner if isinstance(each, IndependentPlan)]
+    if not kernels or len(kernels) < len(inner):
         return None
     loop = LoopOfKernels(facts.location(statement), kernels, otherwise.given, otherwise.loop)
     return _LoopOfKernelsPlan(loop, statement, otherwise)
+
+
+def _inner_kernel(plan: IndependentPlan, around: HostPlan, facts: FunctionInfo) -> InnerKernel:
+    """An inner loop that may be a kernel, of a loop around it."""
+    made = {*plan.given, *plan.reductions, *names_in(nodes_in(plan.bounds), ast.Load)} & facts.names.locals
+    made -= set(around.given)
+    counting = set(names_in(nodes_in(plan.bounds), ast.Load)) & made
+    may_be_tried = bool(made & facts.usm_names) and counting <= facts.usm_names
+    bounds = tuple(map(index_code, plan.bounds))
+    return InnerKernel(plan.loop, bounds, plan.given, plan.reductions, may_be_tried)
 
 
 def _loops_with_elements(facts: FunctionInfo, statement: ast.For | ast.While) -> list[tuple[int, ast.For]] | None:
