@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -295,13 +296,46 @@ def test_helper_that_is_ended_again_and_again_says_by_what(end, code, monkeypatc
     monkeypatch.setattr(
         client,
         "_START",
-        f"import os, signal, sys\nsys.stdin.readline()\n{end}\n",
+        f"import os, signal, sys\nprint({client._READY!r}, flush=True)\nsys.stdin.readline()\n{end}\n",
     )
     with raises(KernelCompilationError, code):
         compile_kernel(double, [ItemType(1), ARRAY])
     monkeypatch.undo()
     client._stop_all()
     assert compile_kernel(double, [ItemType(1), ARRAY]).code
+
+
+@pytest.mark.parametrize("interpreter", ["", None, "/nowhere/python", "/bin/true", "/bin/cat", "frozen"])
+def test_interpreter_that_is_none_is_named(interpreter, monkeypatch):
+    """The kernel is not at fault where Python is a part of another program, or is frozen."""
+
+    def double(item, a):
+        a[item.get_id(0)] *= 2
+
+    client._stop_all()
+    if interpreter == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", "/bin/app" if interpreter == "frozen" else interpreter)
+    with raises(KernelCompilationError, "helper-lost"):
+        compile_kernel(double, [ItemType(1), ARRAY])
+    monkeypatch.undo()
+    assert compile_kernel(double, [ItemType(1), ARRAY]).code
+
+
+def test_helper_may_print_before_it_is_ready(monkeypatch):
+    """As files of the environment do that Python reads when it starts."""
+    client._stop_all()
+    monkeypatch.setattr(client, "_START", "print('welcome')\n" + client._START)
+    assert emit([EMPTY], "k", SpirvTarget()).code
+    client._stop_all()
+
+
+def test_helper_that_cannot_import_says_what(monkeypatch):
+    """Its last line names what it lacks."""
+    client._stop_all()
+    monkeypatch.setattr(client, "_START", "import no_such_llvmlite\n" + client._START)
+    with pytest.raises(client.HelperNotStartedError, match="No module named 'no_such_llvmlite'"):
+        emit([EMPTY], "k", SpirvTarget())
 
 
 def test_helper_does_not_hear_the_terminal_s_ctrl_c():

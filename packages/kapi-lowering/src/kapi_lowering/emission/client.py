@@ -7,6 +7,7 @@ after it died.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.util
 import json
 import os
@@ -23,7 +24,7 @@ from kapi_lowering.target import Target
 from kapi_sim import environment_variables
 from kapi_sim.forks import block_forks, in_children, reinit_after_fork
 
-__all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
+__all__ = ["EmissionError", "Emitted", "HelperEndedError", "HelperNotStartedError", "disassemble", "emit", "prepare"]
 
 Passes = Literal["all", "needed", "none"]
 
@@ -45,8 +46,11 @@ stand_in("kapi_lowering")
 stand_in({name!r}.rpartition(".")[0])
 load("kapi_lowering.emission", {shared!r}, [{shared_folder!r}])
 from kapi_lowering.emission import server
-server.main(load({name!r}, {emission!r}, [{folder!r}]))
+emission = load({name!r}, {emission!r}, [{folder!r}])
+print({ready!r}, flush=True)  # after whatever the environment's own start files print
+server.main(emission)
 """
+_READY = "kapi's helper is ready"
 _LAST_WORDS = 4000  # characters kept of what a dying helper says
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals by which a program ends itself; of the others, somebody else ended it."""
@@ -68,6 +72,24 @@ class EmissionError(Exception):
 
 class HelperEndedError(Exception):
     """The helper process was ended, again and again, by somebody else or by a lack of memory; the message says how."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(
+            f"ended twice: {how}. The kernel is not at fault; the machine may be short of memory: free some, and "
+            "launch again"
+        )
+
+
+class HelperNotStartedError(HelperEndedError):
+    """The interpreter cannot be started again, as where Python is a part of another program; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        Exception.__init__(
+            self,
+            f"could not be started: {why.rstrip('.')}. The kernel is not at fault; sys.executable must be a "
+            f"Python interpreter that can import llvmlite, got {sys.executable!r}: set it where Python is "
+            "a part of another program, or precompile the kernel",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +129,11 @@ def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Pa
 
 
 def prepare(target: Target) -> None:
-    """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it."""
-    with block_forks(), _lock:
+    """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it.
+
+    A helper that cannot be started is left for `emit` to report.
+    """
+    with block_forks(), _lock, contextlib.suppress(HelperNotStartedError):
         _helper(target)
 
 
@@ -180,15 +205,24 @@ class _Helper:
             name=emission,
             emission=found.origin,
             folder=str(Path(found.origin).parent),
+            ready=_READY,
         )
         self.owner = os.getpid()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", start],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            close_fds=False,  # lets it be spawned, not forked: a fork runs other libraries' handlers, which complain
-        )
+        self._is_ready = False
+        # A frozen program would run itself again, without end, unless it names an interpreter.
+        is_frozen = getattr(sys, "frozen", False) and not Path(sys.executable or "").name.startswith("python")
+        if not sys.executable or is_frozen:
+            raise HelperNotStartedError("this Python has no interpreter of its own")
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", start],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                close_fds=False,  # so that it is spawned: a fork runs other libraries' handlers, which complain
+            )
+        except OSError as error:
+            raise HelperNotStartedError(str(error)) from error
 
     def is_usable(self) -> bool:
         """Whether the helper runs, and is not one that a fork has copied the pipes of."""
@@ -202,6 +236,7 @@ class _Helper:
         try:
             stdin.write(json.dumps(request).encode() + b"\n" + body)
             stdin.flush()
+            self._is_ready = self._is_ready or any(each.strip() == _READY.encode() for each in stdout)
             line = stdout.readline()
             if line:
                 header: dict[str, Any] = json.loads(line)
@@ -225,6 +260,9 @@ class _Helper:
             return _HelperDied(f"its end by {name}", False, True)
         if any(words in said for words in _WITHOUT_MEMORY):
             return _HelperDied("its end for want of memory", False, True)
+        if not self._is_ready:
+            last = said.splitlines()[-1:] or [f"it ended with status {status}"]
+            raise HelperNotStartedError(last[0])
         for line in said.splitlines():
             if "LLVM ERROR" in line:
                 return _HelperDied(line.split("LLVM ERROR:", 1)[-1].strip(), True)

@@ -225,8 +225,7 @@ def _emitted(
     except HelperEndedError as error:
         location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"{kind} {function.__name__} ({location}) was not compiled: the helper process that runs LLVM ended twice: "
-            f"{error}. The kernel is not at fault; the machine may be short of memory: free some, and launch again",
+            f"{kind} {function.__name__} ({location}) was not compiled: the helper process that runs LLVM {error}",
             code="helper-lost",
         ) from error
     except EmissionError as error:

@@ -95,7 +95,7 @@ class CacheFolder:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
                 raise OSError(f"{self.path / key} must be a file of at most {_LARGEST} bytes")
-            data = file.read(_LARGEST)
+            data = file.read(status.st_size)  # `read` takes the memory that it is told
         with contextlib.suppress(OSError):  # used last now
             if self._descriptor is None:
                 os.utime(self.path / key)
