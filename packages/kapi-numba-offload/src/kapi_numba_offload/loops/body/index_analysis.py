@@ -223,63 +223,49 @@ class LowerBounds:
 
     def of(self, node: ast.expr) -> int | None:
         """A number that the value is never below, None if none is known."""
-        match node:
-            case ast.Constant(value):
-                return value if type(value) is int else None
-            case ast.Name(name):
-                value = self._names.value(node)
-                if value is not UNKNOWN:
-                    return value if type(value) is int else None
-                start, _, step = self._counters.get(name, _NO_RANGE)
-                return self.of(start) if step > 0 else self._lower.get(name)
-            case ast.Subscript(ast.Attribute(attr="shape")) | ast.Call(ast.Name("len" | "abs")):
-                return 0
-            case ast.Call(ast.Name("max"), args):
-                return max((low for each in args if (low := self.of(each)) is not None), default=None)
-            case ast.BinOp(left, operation, right):
-                found = [self._of_operation(self.of(left), operation, right), self._of_terms(node)]
-                return max((each for each in found if each is not None), default=None)
-        return None
+        terms = self._bound(node, is_most=False)
+        return None if terms is None or any(count < 0 for term, count in terms.items() if term) else terms[""]
 
-    def _of_terms(self, node: ast.expr) -> int | None:
-        """The lower bound of a sum in which terms cancel, such as `n - 1 - j` with `j` of `range(n)`."""
-        terms = self._linear(node, is_most=False)
-        if terms is None or any(count < 0 for term, count in terms.items() if term):
-            return None
-        return terms[""]
+    def _bound(self, node: ast.expr, *, is_most: bool) -> Counter[str] | None:
+        """What the value is never below, or never above: a number, and multiples of terms that are never negative.
 
-    def _linear(self, node: ast.expr, *, is_most: bool) -> Counter[str] | None:
-        """A number that the value is never below, or never above, as multiples of numbers that are not negative."""
+        Terms may cancel, as those of `n - 1 - j` do with `j` of `range(n)`.
+        """
         match node:
-            case ast.Constant(value) if type(value) is int:
-                return Counter({"": value})
-            case ast.Name() if type(value := self._names.value(node)) is int:
-                return Counter({"": value})
+            case ast.Name() if (value := self._names.value(node)) is not UNKNOWN:
+                return Counter({"": value}) if type(value) is int else None
             case ast.Name(name) if (span := self._counters.get(name, _NO_RANGE))[2] > 0:
                 start, stop, _ = span
-                return self._linear(ast.BinOp(stop, ast.Sub(), ast.Constant(1)) if is_most else start, is_most=is_most)
-            case ast.Name(name) if name in self._kept and self._lower.get(name, -1) >= 0:
-                return Counter({name: 1, "": 0})
+                return self._bound(ast.BinOp(stop, ast.Sub(), ast.Constant(1)) if is_most else start, is_most=is_most)
+            case ast.Name(name) if name in self._kept and name in self._lower:
+                return Counter({name: 1, "": self._lower[name]})  # the term is what the variable is more than that
             case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant()) if name in self._kept:
                 return Counter({ast.unparse(node): 1, "": 0})
             case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
                 is_sum = isinstance(operation, ast.Add)
-                one, other = self._linear(left, is_most=is_most), self._linear(right, is_most=is_most == is_sum)
+                one, other = self._bound(left, is_most=is_most), self._bound(right, is_most=is_most == is_sum)
                 if one is not None and other is not None:
                     (one.update if is_sum else one.subtract)(other)
                     return one
-        return None
+                return None
+        number = integer_literal(node)
+        if number is None and not is_most:
+            number = self._least(node)
+        return None if number is None else Counter({"": number})
 
-    def _of_operation(self, left: int | None, operation: ast.operator, operand: ast.expr) -> int | None:
-        right = self.of(operand)
-        match operation:
-            case ast.Sub():
-                constant = operand.value if isinstance(operand, ast.Constant) else None
-                return left - constant if left is not None and type(constant) is int else None
-            case ast.Mod():
-                return 0 if right is not None and right >= 0 else None
-            case ast.Add() if left is not None and right is not None:
-                return left + right
-            case ast.Mult() | ast.FloorDiv() if left is not None and right is not None and left >= 0 and right >= 0:
+    def _least(self, node: ast.expr) -> int | None:
+        """A number that the value, which is no sum, is never below."""
+        match node:
+            case ast.Name(name):
+                return self._lower.get(name)
+            case ast.Subscript(ast.Attribute(attr="shape")) | ast.Call(ast.Name("len" | "abs")):
                 return 0
-        return None
+            case ast.Call(ast.Name("max"), args):
+                return max((low for each in args if (low := self.of(each)) is not None), default=None)
+            case ast.BinOp(_, ast.Mod(), right):
+                operands = [right]
+            case ast.BinOp(left, ast.Mult() | ast.FloorDiv(), right):
+                operands = [left, right]
+            case _:
+                return None
+        return 0 if all((low := self.of(each)) is not None and low >= 0 for each in operands) else None
