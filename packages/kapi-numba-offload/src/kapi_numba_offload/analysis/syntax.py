@@ -11,7 +11,7 @@ __all__ = [
     "COMPREHENSIONS", "Part", "assignment", "conjuncts", "expression", "flat_index", "index_of", "indices_of",
     "integer_literal", "is_number", "located", "mentions", "named_arguments", "names_in", "names_rows",
     "nested_loops", "nodes_in", "or_zero", "plus", "rewrite_blocks", "rewrite_expressions", "root_variable",
-    "statements", "targets_of", "times", "variable",
+    "statements", "substituted", "targets_of", "times", "variable",
 ]  # fmt: skip
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -89,6 +89,21 @@ def mentions(node: ast.AST, names: Set[str]) -> bool:
 def located(made: _Node, source: ast.AST) -> _Node:
     """A new node, at the source location of another one with all its parts."""
     return ast.fix_missing_locations(ast.copy_location(made, source))
+
+
+class _Substitution(ast.NodeTransformer):
+    def __init__(self, meaning: Callable[[ast.Name], ast.expr | None]) -> None:
+        self._meaning = meaning
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        made = self._meaning(node)
+        return node if made is None else ast.copy_location(made, node)
+
+
+def substituted(node: _Node, meaning: Callable[[ast.Name], ast.expr | None]) -> _Node:
+    """A node with other expressions in place of its variables; where `meaning` gives None, one stays."""
+    made: _Node = _Substitution(meaning).visit(node)
+    return made
 
 
 # ------------------------------------------------------------------------------------------------ small parts

@@ -14,7 +14,7 @@ from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_ge
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import CREATION, elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, substituted
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.libraries.host_array import as_views
 from kapi_numba_offload.loops.host.loop_costs import UNCOUNTED, CountedLoop, bound, codes_of, known_values, numbers_of
@@ -415,7 +415,7 @@ class _Reader:
 
     def _bound(self, node: ast.expr) -> CodeType | None:
         """The code of a number that arguments tell."""
-        return bound(_Resolving(self._assigned).visit(copy.deepcopy(node)), self._facts.names.value)
+        return bound(_resolved(node, self._assigned), self._facts.names.value)
 
 
 _ONE = compile("1", "<bound>", "eval")
@@ -461,18 +461,14 @@ def _assigned_once(facts: FunctionInfo) -> dict[str, ast.expr]:
     return {name: value for name, value in found.items() if counts[name] == 1 and name not in facts.names.parameters}
 
 
-class _Resolving(ast.NodeTransformer):
-    """Replaces names by what they were assigned."""
+def _resolved(node: ast.expr, assigned: Mapping[str, ast.expr], depth: int = 0) -> ast.expr:
+    """An expression with what its names were assigned."""
 
-    def __init__(self, assigned: Mapping[str, ast.expr], depth: int = 0) -> None:
-        self._assigned, self._depth = assigned, depth
+    def value(name: ast.Name) -> ast.expr | None:
+        found = assigned.get(name.id)
+        return None if found is None or depth > _DEEPEST else _resolved(found, assigned, depth + 1)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        value = self._assigned.get(node.id)
-        if value is None or self._depth > _DEEPEST:
-            return node
-        found: ast.expr = _Resolving(self._assigned, self._depth + 1).visit(copy.deepcopy(value))
-        return found
+    return substituted(copy.deepcopy(node), value)
 
 
 def _name(facts: FunctionInfo, call: ast.Call) -> str:

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import expression, indices_of, located, nodes_in, statements, variable
+from kapi_numba_offload.analysis.syntax import (
+    expression,
+    indices_of,
+    located,
+    nodes_in,
+    statements,
+    substituted,
+    variable,
+)
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
@@ -167,7 +175,7 @@ class AtomicUpdates:
 
     def _source_indices(self, indices: Mapping[int, ast.expr]) -> dict[int, ast.expr]:
         """Indices in the source's variables, as far as these have one value each."""
-        return {axis: _Inline(self._made).visit(copy.deepcopy(each)) for axis, each in indices.items()}
+        return {axis: _inlined(each, self._made) for axis, each in indices.items()}
 
     def _element(self, view: ArrayPart) -> tuple[str, str]:
         return view.array, ", ".join(map(ast.unparse, self._source_indices(_fixed(view)).values()))
@@ -192,19 +200,16 @@ def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
     return {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
 
 
-class _Inline(ast.NodeTransformer):
+def _inlined(node: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> ast.expr:
     """Expressions instead of variables that the author has not."""
 
-    def __init__(self, made: Mapping[str, Sequence[ast.expr]]) -> None:
-        self._made = made
+    def value(name: ast.Name) -> ast.expr | None:
+        values = made.get(name.id, ())
+        if len(set(map(ast.unparse, values))) != 1:
+            return None
+        return _inlined(values[0], {each: own for each, own in made.items() if each != name.id})
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        values = self._made.get(node.id, ())
-        if len({ast.unparse(each) for each in values}) != 1:
-            return node
-        rest = {name: each for name, each in self._made.items() if name != node.id}
-        made: ast.expr = _Inline(rest).visit(copy.deepcopy(values[0]))
-        return made
+    return substituted(copy.deepcopy(node), value)
 
 
 class _Atomics(ast.NodeTransformer):

@@ -11,9 +11,10 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from kapi_numba_offload.analysis.syntax import expression, names_in, nodes_in, statements, times, variable
+from kapi_numba_offload.analysis.syntax import expression, names_in, nodes_in, statements, substituted, times, variable
 from kapi_numba_offload.loops.cooperation.first_uses import Path
 from kapi_numba_offload.loops.cooperation.inner_loops import Extremum, InnerLoop, Sum, inner_loop, stored_arrays
 
@@ -265,7 +266,7 @@ class _Writer:
                 own = self._new("partial")
                 made += self._identity(each, path)
                 made += statements(f"{own} = {each.name} if kapi_k == 0 else kapi_identity_{each.name}")
-                _Renamed(each.name, own).visit(body)
+                substituted(body, partial(_renamed, each.name, own))
                 after += statements(f"{each.name} = kapi_reduce_over_group(kapi_group, {own}, kapi_{each.operator})")
             else:
                 made, after = self._chosen(each, number, body, made, after)
@@ -373,12 +374,8 @@ def _bounds(node: ast.For) -> tuple[ast.expr, ast.expr, int]:
     return (ast.Constant(0), args[0], 1) if len(args) == 1 else (args[0], args[1], step)
 
 
-class _Renamed(ast.NodeTransformer):
-    def __init__(self, name: str, new: str) -> None:
-        self._name, self._new = name, new
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.copy_location(ast.Name(self._new, node.ctx), node) if node.id == self._name else node
+def _renamed(name: str, new: str, node: ast.Name) -> ast.Name | None:
+    return ast.Name(new, node.ctx) if node.id == name else None
 
 
 class _After(ast.NodeTransformer):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import substituted
 from kapi_numba_offload.libraries.arrays import is_device_array
 
 __all__ = [
@@ -213,7 +214,12 @@ def bound(node: ast.expr, constant: Callable[[ast.expr], Any], *, powers: bool =
     """
     if not all(_is_part(each) or (powers and isinstance(each, ast.Pow)) for each in ast.walk(node)):
         return None
-    made = ast.fix_missing_locations(ast.Expression(_Constants(constant).visit(node)))
+
+    def integer(name: ast.Name) -> ast.Constant | None:
+        value = constant(name)
+        return ast.Constant(value) if type(value) is int else None
+
+    made = ast.fix_missing_locations(ast.Expression(substituted(node, integer)))
     return compile(made, "<bound>", "eval")
 
 
@@ -238,14 +244,3 @@ def _is_part(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in ("shape", "size", "ndim")
     return isinstance(node, _PARTS) and not isinstance(node, ast.Pow)
-
-
-class _Constants(ast.NodeTransformer):
-    """Replaces the names of integers from outside of a function."""
-
-    def __init__(self, constant: Callable[[ast.expr], Any]) -> None:
-        self._constant = constant
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        value = self._constant(node)
-        return ast.copy_location(ast.Constant(value), node) if type(value) is int else node

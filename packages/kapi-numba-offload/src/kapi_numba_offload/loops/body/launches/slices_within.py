@@ -6,7 +6,6 @@ Their bounds need no arithmetic of Python's slices, which differs between work-i
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections import Counter
 
@@ -97,13 +96,6 @@ class _Bounds:
     def corners(self, node: ast.expr, other: ast.expr) -> list[ast.expr]:
         """An affine expression where each variable of it, and of another one, has its least or most value."""
         variables = sorted({*self.variables_in(node), *self.variables_in(other)})
-        return [_Renaming(dict(zip(variables, ends, strict=True))).visit(copy.deepcopy(node))
-                for ends in itertools.product(*(self._ends[each] for each in variables))]  # fmt: skip
-
-
-class _Renaming(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self._names.get(node.id, node.id), ast.Load())
+        corners = (dict(zip(variables, ends, strict=True))
+                   for ends in itertools.product(*(self._ends[each] for each in variables)))  # fmt: skip
+        return [expression(ast.unparse(node), **names) for names in corners]

@@ -11,6 +11,7 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +30,7 @@ from kapi_numba_offload.analysis.syntax import (
     nodes_in,
     rewrite_blocks,
     root_variable,
+    substituted,
     variable,
 )
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds, counted_range
@@ -172,12 +174,12 @@ class Inliner:
             return None
         self._rows.update(prefix + name for name, arg in given.items() if self._is_row(arg))
         own = {*names_in(ast.walk(definition), ast.Store), *_parameters(definition)}
-        renamed = _Renamed(self, helper.names, own, prefix)
+        renamed = partial(self._renamed, helper.names, own, prefix)
         start = [assignment(prefix + name, arg) for name, arg in given.items()]
         outer, self._is_operand = self._is_operand, self._is_operand or is_operand
         if self._is_operand:
             self.operands.add(prefix)
-        made = [*start, *self.block([renamed.visit(each) for each in body], depth + 1)]
+        made = [*start, *self.block([substituted(each, renamed) for each in body], depth + 1)]
         self._is_operand = outer
         for each in nodes_in(made):
             if isinstance(each, (ast.stmt, ast.expr)):  # problems are reported at the line of the call
@@ -200,7 +202,18 @@ class Inliner:
                     return True
         return False
 
-    def alias(self, name: str, value: Any) -> str:
+    def _renamed(self, outside: Scope | None, own: set[str], prefix: str, node: ast.Name) -> ast.Name:
+        """A helper's variable or outside name under a name of its own."""
+        name = node.id
+        value = UNKNOWN if outside is None else outside.value(node)
+        if value is not UNKNOWN:
+            is_builtin = value is getattr(builtins, name, None) and self.names.value(node) is value
+            name = name if is_builtin else self._alias(name, value)
+        elif name in own or (outside is not None and not name.startswith(prefix)):
+            name = prefix + name
+        return ast.Name(name, node.ctx)
+
+    def _alias(self, name: str, value: Any) -> str:
         """A name for what a helper names from outside of it."""
         for known, other in self.outside.items():
             if other is value:
@@ -241,23 +254,6 @@ class _Calls(ast.NodeTransformer):
         if _may_count_from_ends(helper, helper.names or self._inliner.names):
             raise NotInKernelError(f"a call of {helper.syntax.name}, whose indices may count from the end", node)
         return node
-
-
-class _Renamed(ast.NodeTransformer):
-    """A helper's variables and outside names under names of their own."""
-
-    def __init__(self, inliner: Inliner, outside: Scope | None, own: set[str], prefix: str) -> None:
-        self._inliner, self._outside, self._own, self._prefix = inliner, outside, own, prefix
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        name = node.id
-        value = UNKNOWN if self._outside is None else self._outside.value(node)
-        if value is not UNKNOWN:
-            is_builtin = value is getattr(builtins, name, None) and self._inliner.names.value(node) is value
-            name = name if is_builtin else self._inliner.alias(name, value)
-        elif name in self._own or (self._outside is not None and not name.startswith(self._prefix)):
-            name = self._prefix + name
-        return ast.copy_location(ast.Name(name, node.ctx), node)
 
 
 _REFUSED = (
