@@ -11,9 +11,9 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
-from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import COMPREHENSIONS, mentions, names_in, nodes_in
-from kapi_numba_offload.loops.updates import COMMUTATIVE, IN_ANY_ORDER
+from kapi_numba_offload.loops.updates import COMMUTATIVE, IN_ANY_ORDER, kept
 from kapi_numba_offload.run.fallback import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
@@ -197,38 +197,32 @@ def _mentions(name: str, node: ast.AST) -> bool:
 
 def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
     """The operation if all that the body does with the variable is to reduce into it, else None."""
-    operations = set()
-    in_updates: set[int] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            update = _update(name, node, names)
-            if update is not None:
-                operation, mentions = update
-                operations.add(operation)
-                in_updates |= {id(each) for each in mentions}
-    everywhere = {id(each) for each in nodes_in(body) if isinstance(each, ast.Name) and each.id == name}
-    return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
+    operations = {
+        id(part): operation
+        for node in nodes_in(body)
+        if (operation := _operation(name, node, names)) is not None
+        for part in ast.walk(node)
+    }
+    found = {operations.get(id(each)) for each in nodes_in(body) if _is(name, each)}
+    return found.pop() if len(found) == 1 else None
 
 
-def _update(name: str, node: ast.AST, names: Scope) -> tuple[str, list[ast.AST]] | None:
-    """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
-    if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in IN_ANY_ORDER:
-        return None if _mentions(name, node.value) else (IN_ANY_ORDER[type(node.op)], [node.target])
-    if isinstance(node, ast.If):
-        return _guarded(name, node)
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not _is(name, node.targets[0]):
-        return None
-    value = node.value
-    if isinstance(value, ast.BinOp):
-        found = _chain(name, value)
-        return None if found is None else (found[0], [node.targets[0], found[1]])
-    if isinstance(value, ast.Call) and len(value.args) >= 2 and not value.keywords:
-        function = names.value(value.func)
-        operation = None if function is UNKNOWN else _EXTREMA.get(function) if _hashable(function) else None
-        own = [each for each in value.args if _is(name, each)]
-        others = [each for each in value.args if not _is(name, each)]
-        if operation is not None and len(own) == 1 and not any(_mentions(name, each) for each in others):
-            return operation, [node.targets[0], own[0]]
+def _operation(name: str, node: ast.AST, names: Scope) -> str | None:
+    """The operation of a statement that reduces into the variable, which it reads once; None for other nodes."""
+    match node:
+        case ast.AugAssign(ast.Name(target), operation, value) if target == name:
+            return None if _mentions(name, value) else IN_ANY_ORDER.get(type(operation))
+        case ast.Assign([ast.Name(target)], ast.BinOp() as value) if target == name:
+            return _chained(name, value)
+        case ast.Assign([ast.Name(target)], ast.Call(called, [_, _, *_] as args, [])) if target == name:
+            others = [each for each in args if not _is(name, each)]
+            function = names.value(called)
+            if len(others) == len(args) - 1 and not any(_mentions(name, each) for each in others):
+                return next((each for known, each in _EXTREMA if function is known), None)
+        case ast.If(test, [ast.Assign([ast.Name(target)], value)], []) if target == name:
+            found = kept(name, test, value)
+            if found and not any(isinstance(each, ast.Call) or _is(name, each) for each in ast.walk(value)):
+                return "max" if found[1] is ast.Gt else "min"
     return None
 
 
@@ -239,43 +233,19 @@ def _takes_nans(name: str, node: ast.AST, names: Scope) -> bool:
     return any(_is(name, each) for each in node.args[1:])
 
 
-def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:
-    """Operation and mention of the variable in `name + x - y` and its like."""
-    if not isinstance(value, ast.BinOp) or type(value.op) not in IN_ANY_ORDER:
-        return None
-    operation = IN_ANY_ORDER[type(value.op)]
-    for own, other, is_left in ((value.left, value.right, True), (value.right, value.left, False)):
-        if _mentions(name, other) or not (is_left or isinstance(value.op, COMMUTATIVE)):
-            continue
-        if _is(name, own):
-            return operation, own
-        inner = _chain(name, own)
-        if inner is not None and inner[0] == operation:
-            return inner
+def _chained(name: str, value: ast.expr) -> str | None:
+    """The operation of `name + x - y` and its like, which have the variable once."""
+    match value:
+        case ast.BinOp(left, operation, right) if type(operation) in IN_ANY_ORDER:
+            kind = IN_ANY_ORDER[type(operation)]
+            sides = [(left, right), (right, left)] if isinstance(operation, COMMUTATIVE) else [(left, right)]
+            if any(not _mentions(name, other) and (_is(name, own) or _chained(name, own) == kind)
+                   for own, other in sides):  # fmt: skip
+                return kind
     return None
 
 
-def _guarded(name: str, node: ast.If) -> tuple[str, list[ast.AST]] | None:
-    """Operation and mentions of the variable in `if x > name: name = x`."""
-    match node:
-        case ast.If(
-            ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as order], [right]),
-            [ast.Assign([ast.Name() as target], value)],
-            [],
-        ) if target.id == name:
-            own, other = (left, right) if _is(name, left) else (right, left)
-            is_other = _is(name, own) and not _mentions(name, other) and ast.unparse(other) == ast.unparse(value)
-            if is_other and not any(isinstance(each, ast.Call) for each in ast.walk(other)):
-                is_smaller = isinstance(order, (ast.Lt, ast.LtE)) == (own is right)
-                return "min" if is_smaller else "max", [target, own]
-    return None
-
-
-_EXTREMA: dict[Any, str] = {min: "min", max: "max", np.minimum: "min", np.maximum: "max"}
-
-
-def _hashable(value: Any) -> bool:
-    return type(value).__hash__ is not None
+_EXTREMA = ((min, "min"), (max, "max"), (np.minimum, "min"), (np.maximum, "max"))
 
 
 def _is(name: str, node: ast.AST) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = [
     "COMMUTATIVE", "IN_ANY_ORDER", "LAST", "SAME", "Extremum", "added_terms", "added_values", "are_made_of",
-    "as_update", "extremum_of",
+    "as_update", "extremum_of", "kept",
 ]  # fmt: skip
 
 COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -115,7 +115,7 @@ def extremum_of(node: ast.stmt, value_of: Callable[[ast.expr], Any]) -> Extremum
             found = _chosen(ast.unparse(target), value, value_of)
         # `if x > a[k]: a[k] = x`, and the same with its sides swapped
         case ast.If(test, [ast.Assign([ast.Subscript() as target], value)], []):
-            found = _kept(ast.unparse(target), test, value)
+            found = kept(ast.unparse(target), test, value)
         case _:
             return None
     if found is None:
@@ -141,14 +141,14 @@ def _chosen(element: str, value: ast.expr, value_of: Callable[[ast.expr], Any]) 
                 return None
             return second if is_first else first, comparison, not is_first or function not in (max, min)
         case ast.IfExp(test, chosen, other) if ast.unparse(other) == element:
-            return _kept(element, test, chosen)
+            return kept(element, test, chosen)
         case ast.IfExp(test, chosen, other) if ast.unparse(chosen) == element:
-            found = _kept(element, test, other)
+            found = kept(element, test, other)
             return None if found is None else (other, _SWAPPED[found[1]], True)
     return None
 
 
-def _kept(element: str, test: ast.expr, value: ast.expr) -> _Found | None:
+def kept(element: str, test: ast.expr, value: ast.expr) -> _Found | None:
     """The extremum of `value if test else element`; None if the test compares something else."""
     match test:
         case ast.Compare(left, [operation], [right]) if type(operation) in _ORDERS:
