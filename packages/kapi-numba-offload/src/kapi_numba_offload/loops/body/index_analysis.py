@@ -227,7 +227,7 @@ class LowerBounds:
         return None if terms is None or any(count < 0 for term, count in terms.items() if term) else terms[""]
 
     def _bound(self, node: ast.expr, *, is_most: bool) -> Counter[str] | None:
-        """What the value is never below, or never above: a number, and multiples of terms that are never negative.
+        """A lower or an upper bound of the value: a number, and multiples of terms that are never negative.
 
         Terms may cancel, as those of `n - 1 - j` do with `j` of `range(n)`.
         """
