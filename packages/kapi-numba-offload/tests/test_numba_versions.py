@@ -92,6 +92,70 @@ def through_a_result(a):
     return a * 2, b
 
 
+@numba.njit(parallel=True)
+def doubled(a, b):
+    a[:] = b * 2 + 1
+
+
+def through_parts_given(a):
+    b = a * 3
+    doubled(a[1:], a[:-1])
+    return a + b
+
+
+def views_of_before_a_loop(a):
+    b, c = a[1:], a[:-1]
+    for _ in range(3):
+        b[:] = c + 1
+    return a
+
+
+def swapped_within_an_iteration(a):
+    b = a * 2
+    for _ in range(3):
+        b[1:] = a[:-1] + 1
+        a, b = b, a
+        b[1:] = a[:-1] * 2
+    return a, b
+
+
+def swapped_in_a_branch(a):
+    b = a * 2
+    for k in range(4):
+        if k % 2:
+            b = a
+        b[1:] = a[:-1] + 1
+        a = a + b
+    return a, b
+
+
+def handed_on_by_a_loop(a):
+    b, c = a * 2, a * 3
+    for _ in range(4):
+        c[1:] = b[:-1] + 1
+        b = c
+    return a, b, c
+
+
+def a_loop_that_is_none(a):
+    b = a * 2
+    while True:
+        b[1:] = a[:-1] + 1
+        a, b = b, a
+        break
+    b[1:] = a[:-1] * 2
+    return a, b
+
+
+def rows_of_rows(a):
+    m = np.empty((4, a.size))
+    m[:] = a
+    for _ in range(3):
+        for row in m:
+            row[1:] = row[:-1] + 1
+    return m
+
+
 def by_entire_names(a):
     b = a * 2
     a, b = b, a
@@ -117,13 +181,15 @@ def in_rows(a):
     "function",
     [
         moved_up, shifted, updated, reversed_in_place, by_a_name, added_to_itself, cleared, through_a_view, swapped,
-        through_a_call, through_a_result, by_entire_names, in_rows,
+        through_a_call, through_a_result, by_entire_names, in_rows, through_parts_given, views_of_before_a_loop,
+        swapped_within_an_iteration, swapped_in_a_branch, handed_on_by_a_loop, a_loop_that_is_none, rows_of_rows,
     ],
 )  # fmt: skip
 def test_statements_that_store_what_others_read_are_done_in_order(monkeypatch, function, size, parallel):
     """Numba's parallel code fuses them, and reads elements that it has stored."""
     found = numba.njit(parallel=parallel)(function)(np.arange(float(size)))
     monkeypatch.setitem(globals(), "moved", moved.py_func)
+    monkeypatch.setitem(globals(), "doubled", doubled.py_func)
     monkeypatch.setitem(globals(), "tail", tail.py_func)
     expected = function(np.arange(float(size)))
     pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
@@ -199,6 +265,58 @@ def test_short_calls_run_on_one_thread(size, is_parallel):
     np.testing.assert_array_equal(f(a), f.py_func(a))
     # Numba's own dispatcher has the parallel code, and another one the code for one thread.
     assert bool(f.signatures) == is_parallel
+
+
+def swapped_each_step(a):
+    b = a.copy()
+    for _ in range(20):
+        b[1:-1] = a[1:-1] + 0.2 * (a[2:] - 2 * a[1:-1] + a[:-2])
+        a, b = b, a
+    return a, b
+
+
+def rotated_each_step(a):
+    b, c = a.copy(), np.empty_like(a)
+    for t in range(20):
+        c[1:-1] = 2 * b[1:-1] - a[1:-1] + 0.1 * (b[2:] - 2 * b[1:-1] + b[:-2])
+        c[0] = t
+        c[-1] = 0.0
+        a, b, c = b, c, a
+    return a, b
+
+
+def handed_on_each_step(a):
+    n = 0
+    while True:
+        b = a.copy()
+        b[1:-1] = 0.25 * a[:-2] + 0.5 * a[1:-1] + 0.25 * a[2:]
+        n += 1
+        if np.max(np.abs(b - a)) < 1e-9 or n > 20:
+            break
+        a = b
+    return b
+
+
+def counted_each_step(a):
+    for _ in range(20):
+        n = np.zeros_like(a)
+        n[1:-1] = a[:-2] + a[2:]
+        a = np.where(n > 2, n - a, a)
+    return a
+
+
+@pytest.mark.parametrize(
+    "function", [swapped_each_step, rotated_each_step, handed_on_each_step, counted_each_step]
+)  # fmt: skip
+def test_steps_between_arrays_that_stay_apart_are_numbas_parallel_code(function):
+    """Its statements read no array that they store to, whichever name it has in the next iteration."""
+    a = np.random.default_rng(0).random(5_000)
+    compiled = numba.njit(parallel=True)(function)
+    found, expected = compiled(a.copy()), function(a.copy())
+    pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    assert compiled.signatures  # of the function's own dispatcher, which compiles for all threads
 
 
 def test_reports_name_the_function():

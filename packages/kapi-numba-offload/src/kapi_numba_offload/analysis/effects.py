@@ -20,6 +20,7 @@ __all__ = [
     "CHANGES",
     "HELD",
     "asserts",
+    "gives_indices",
     "has_aliases",
     "has_inner_assignment",
     "has_effects",
@@ -123,7 +124,7 @@ def has_aliases(node: ast.AST) -> bool:
             and not all(isinstance(target, ast.Subscript) for target in targets_of(each))
         )
         or isinstance(each, (ast.NamedExpr, ast.With))
-        or (isinstance(each, (ast.For, ast.comprehension)) and not _gives_indices(each.iter))
+        or (isinstance(each, (ast.For, ast.comprehension)) and not gives_indices(each.iter))
         for each in ast.walk(node)
     )
 
@@ -180,11 +181,12 @@ def returns_new_values(definition: ast.FunctionDef) -> bool:
     return all(new.get(each.id, False) if isinstance(each, ast.Name) else not is_view(each) for each in parts)
 
 
-def _gives_indices(iterated: ast.expr) -> bool:
+def gives_indices(iterated: ast.expr) -> bool:
+    """Whether the items of what a loop is over are indices, and no parts of arrays."""
     if not isinstance(iterated, ast.Call):
         return False
     name = _last_name(iterated.func)
-    return name in _COUNTS or (name in ("reversed", "enumerate", "zip") and all(map(_gives_indices, iterated.args)))
+    return name in _COUNTS or (name in ("reversed", "enumerate", "zip") and all(map(gives_indices, iterated.args)))
 
 
 def _last_name(function: ast.expr) -> str:

@@ -13,23 +13,20 @@ import numba
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher
-from kapi_numba_offload.analysis.effects import has_effects, is_view
-from kapi_numba_offload.analysis.kinds import may_have_axes
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, root_variable
+from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.partition.dtype_equivalence import NumberType, numba_dtypes
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
+from kapi_numba_offload.partition.fusion_races import races_by_fusion, stores_rows
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     buffered,
     called_function,
-    has_arrays_of_calls,
     is_read_after_stores,
-    related_names,
     updates_arrays,
     updates_unlike_numba,
 )
 from kapi_numba_offload.partition.rewritten_function import rewritten_function
 
-__all__ = ["NumbaVersion", "numba_version", "races_by_fusion"]
+__all__ = ["NumbaVersion", "numba_version"]
 
 _jit = numba.njit(fastmath={"reassoc"})  # so that sums are vectors
 
@@ -134,7 +131,7 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
             return None
         sums = found
     is_parallel = facts.options.parallel and not updates and not races_by_fusion(facts)
-    requires_disjoint = updates_arrays(facts) or (is_parallel and bool(_stored_rows(facts)))
+    requires_disjoint = updates_arrays(facts) or (is_parallel and stores_rows(facts))
     made = None
     if updates or sums:
         made = copy.deepcopy(facts.definition)
@@ -143,78 +140,6 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
         made = _Sums(calls).visit(buffered(made, {copies[each] for each in updates}))
     helpers = {f"{PREFIX}{name}": _SUMS[name] for name, _ in sums.values()}
     return NumbaVersion(facts, made, helpers, is_parallel=is_parallel, requires_disjoint=requires_disjoint)
-
-
-def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
-    """Whether a function stores to rows of an array that it may also read at other indices.
-
-    Numba's parallel code then has wrong elements: it stores while it reads, in ``a[1:] = a[:-1]`` as well as in
-    statements apart that it fuses, such as ``b = a[::-1] + 1`` and ``a[:] = b``.
-
-    - `is_called`: whether its arguments may share memory.
-    """
-    stored = _stored_rows(facts)
-    if not stored:
-        return False
-    related = related_names(facts)
-    if related is None or None in stored or has_arrays_of_calls(facts):
-        return True
-    if is_called:
-        given = frozenset(facts.names.parameters)
-        related = {name: names | given if names & given else names for name, names in related.items()}
-        related.update({name: related.get(name, set()) | given for name in given})
-    read, parts = _read_names(facts.definition), _names_of_parts(facts.definition)
-    groups = [related.get(name, {name}) for name in stored if name is not None]
-    return any(group & read and group & parts for group in groups)
-
-
-def _stored_rows(facts: FunctionInfo) -> set[str | None]:
-    """The variables of arrays to more than an element of which a function stores."""
-    found: set[str | None] = set()
-    for each in ast.walk(facts.definition):
-        if isinstance(each, ast.AugAssign) and may_have_axes(facts.kinds.target(each)):
-            found.add(root_variable(each.target))
-        elif isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load):
-            if may_have_axes(facts.kinds.kind(each)):
-                found.add(root_variable(each))
-    return found
-
-
-def _read_names(definition: ast.FunctionDef) -> set[str]:
-    """The variables that a function reads, but for what it stores to, returns, or asks for a shape."""
-    left: set[ast.AST] = set()
-    for each in ast.walk(definition):
-        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load):
-            left.add(each.value)
-        elif isinstance(each, ast.Attribute) and each.attr in ("shape", "size", "ndim"):
-            left.add(each.value)
-        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
-            left.update(each.args)
-        elif isinstance(each, ast.Return) and each.value is not None:
-            left.update(each.value.elts if isinstance(each.value, ast.Tuple) else [each.value])
-    nodes = (each for each in ast.walk(definition) if each not in left)
-    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-
-
-def _names_of_parts(definition: ast.FunctionDef) -> set[str]:
-    """The variables of arrays that a function reads or stores to in part, or in another order."""
-    found: set[str] = set()
-    for each in ast.walk(definition):
-        if (
-            (isinstance(each, ast.Subscript) and not all(map(_is_full, indices_of(each))))
-            or (isinstance(each, ast.Attribute) and each.attr in ("T", "flat", "imag", "real"))
-            or (isinstance(each, ast.Call) and is_view(each))
-            or isinstance(each, (ast.For, ast.comprehension))
-        ):
-            owner = each.iter if isinstance(each, (ast.For, ast.comprehension)) else each
-            found.update(names_in(ast.walk(owner), ast.Load))
-    return found
-
-
-def _is_full(index: ast.expr) -> bool:
-    if isinstance(index, ast.Slice):
-        return index.lower is None and index.upper is None and index.step is None
-    return isinstance(index, ast.Constant) and index.value is Ellipsis
 
 
 def _calls_racing(facts: FunctionInfo, node: ast.AST) -> bool:

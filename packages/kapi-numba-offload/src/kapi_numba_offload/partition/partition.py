@@ -26,6 +26,7 @@ from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
+from kapi_numba_offload.partition.fusion_races import races_by_fusion
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
@@ -34,7 +35,6 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
-from kapi_numba_offload.partition.numba_version import races_by_fusion
 from kapi_numba_offload.partition.numpy_calls import (
     MENDED,
     ArgumentTexts,
