@@ -308,7 +308,7 @@ def counted_each_step(a):
 @pytest.mark.parametrize(
     "function", [swapped_each_step, rotated_each_step, handed_on_each_step, counted_each_step]
 )  # fmt: skip
-def test_steps_between_arrays_that_stay_apart_are_numbas_parallel_code(function):
+def test_swapped_arrays_have_no_race(function):
     """Its statements read no array that they store to, whichever name it has in the next iteration."""
     a = np.random.default_rng(0).random(5_000)
     compiled = numba.njit(parallel=True)(function)

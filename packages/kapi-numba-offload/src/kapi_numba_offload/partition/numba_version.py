@@ -16,7 +16,7 @@ from kapi_numba_offload._numba_compat import CPUDispatcher
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.partition.dtype_equivalence import NumberType, numba_dtypes
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
-from kapi_numba_offload.partition.fusion_races import races_by_fusion, stores_rows
+from kapi_numba_offload.partition.loop_plans.fusion_races import races_by_fusion, stores_rows
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     buffered,
     called_function,

@@ -26,9 +26,9 @@ from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
-from kapi_numba_offload.partition.fusion_races import races_by_fusion
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
+from kapi_numba_offload.partition.loop_plans.fusion_races import races_by_fusion
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     is_read_after_stores,
     updates_arrays,

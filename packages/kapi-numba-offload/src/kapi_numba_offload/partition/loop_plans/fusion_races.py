@@ -17,8 +17,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import has_arrays
 __all__ = ["races_by_fusion", "stores_rows"]
 
 _Part: TypeAlias = tuple[tuple[int, int], ...] | None
-"""How many elements are left out at the start and at the end of each axis, but for entire axes at the end; None for
-elements in another order, or for those that the source does not tell."""
+"""Numbers of elements left out at the start and end of each axis, but of entire ones at the end; None where unknown."""
 
 _Names: TypeAlias = dict[str, int]
 """The array that each variable has, by its number."""
@@ -64,7 +63,7 @@ def _is_stored_row(facts: FunctionInfo, node: ast.AST) -> bool:
 
 @dataclass(slots=True)
 class _Region:
-    """What statements between the ends of loops access: pairs of an array and its part."""
+    """The accesses of statements between the ends of loops: pairs of an array and its part."""
 
     read: set[tuple[int, _Part]] = field(default_factory=set)
     stored: set[tuple[int, _Part]] = field(default_factory=set)
@@ -203,7 +202,7 @@ class _Walk:
         return region
 
     def _shared_by_names(self, states: Sequence[_Names | None]) -> list[set[str]]:
-        """For each pair of variables that may have one array where paths converge, their names."""
+        """The names of each pair of variables that may have one array where paths converge."""
         names = sorted({name for each in states if each is not None for name in each})
         return [
             {one, other}
