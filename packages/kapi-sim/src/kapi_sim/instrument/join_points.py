@@ -1,8 +1,8 @@
 """Calls of `MixedTypeChecker`, written into a function where control-flow paths may give values of different types.
 
 They stand at reads of variables that are assigned more than once, at choices and at returned values; and at operations
-and stores of variables that may be Python's number on one path and NumPy's on another, as far as the source shows.
-What the source shows saves time alone: without it, loops of Python's numbers take up to 8 times as long.
+and stores of what may be Python's number on one path and NumPy's on another. What the source shows of the values saves
+time alone: without it, loops of Python's numbers take up to 8 times as long.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from kapi_sim.instrument.mixed_types import CHECK_JOIN
 __all__ = ["JoinPoints"]
 
 _OWN_SCOPE = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_CHOICES = (ast.IfExp, ast.BoolOp, ast.Subscript)
+_CHOICES = {
+    ast.IfExp: "what `if` and `else` give",
+    ast.And: "what `and` gives",
+    ast.Or: "what `or` gives",
+    ast.Subscript: "the member of the tuple",
+}
 _OF_ONE_TYPE = ("int", "float", "bool", "complex", "len", "range")
 """Python's functions whose results are of one type, whatever their arguments are."""
 
@@ -43,58 +48,56 @@ class JoinPoints(ast.NodeTransformer):
 
     def __init__(self, tree: ast.FunctionDef, constants: Iterable[str]) -> None:
         nodes = _own_nodes(tree)
-        self._choices = {id(each) for each in nodes if _may_join(each)} - set(_conditions(nodes))
+        truths = _truths(nodes)
+        self._choices = {each: name for each in nodes if each not in truths and (name := _choice(each))}
         values: dict[str, list[ast.expr | None]] = defaultdict(list)  # None is a value that is not known
         for argument in ast.walk(tree.args):
             if isinstance(argument, ast.arg):
                 values[argument.arg].append(None)
         for target, value in itertools.chain.from_iterable(map(_assignments, nodes)):
             values[target].append(value)
-        values.update((name, [ast.Constant(1)]) for name in constants)
-        self._integers = set(values)  # names that are Python integers on all paths
-        while others := {name for name in self._integers if {*map(self._kind, values[name])} != {"integer"}}:
+        self._integers = {*values, *constants}  # names that are Python integers on all paths
+        while others := {each for each in values if not all(map(self._is_integer, values[each]))} & self._integers:
             self._integers -= others
-        self._joined: set[str] = set()
-        """Variables that may have several types where they are read."""
-        self._weak: set[str] = set()
-        """Those of them that may be Python's number on one path alone, as far as the source shows."""
-        for name in set(values) - self._integers:
-            each = values[name]
-            literals = {type(value.value) for value in each if isinstance(value, ast.Constant)}
-            updates = [value for value in each if not isinstance(value, ast.Constant)]
-            # An accumulator starts as literals of one type, and all else that it is assigned is computed from it.
-            is_accumulator = len(literals) == 1 and all(value and _mentions(value, name) for value in updates)
-            if len(each) > 1 and not is_accumulator and {*map(self._kind, each)} != {"strong"}:
-                self._weak.add(name)
-            if name in self._weak or len(updates) > 1 or any(map(_is_none, each)):
-                self._joined.add(name)
+        self._joined: dict[str, bool] = {}
+        """Variables that may have several types where they are read; whether one may be that of Python's numbers."""
+        for name in values.keys() - self._integers:
+            starts = {type(each.value) for each in values[name] if isinstance(each, ast.Constant)}
+            updates = [each for each in values[name] if not isinstance(each, ast.Constant)]
+            # An accumulator starts as numbers of one type, and all else that it is assigned is computed from it.
+            is_accumulator = len(starts - {type(None)}) == len(starts) == 1 and all(
+                _mentions(each, name) for each in updates
+            )
+            if len(updates if is_accumulator else values[name]) > 1:
+                self._joined[name] = not is_accumulator
 
-    def _kind(self, node: ast.expr | None) -> str:
-        """The kind of a value, as far as the source shows it: an "integer" of Python, or a "strong" number of NumPy."""
+    def _is_integer(self, node: ast.expr | None) -> bool:
+        """Whether a value is an integer of Python, as far as the source shows it."""
         match node:
             case ast.Constant():
-                return "integer" if isinstance(node.value, int) else ""
+                return isinstance(node.value, int)
             case ast.Name():
-                return "integer" if node.id in self._integers else ""
+                return node.id in self._integers
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):  # queries of items have integers
-                return "integer" if name.startswith("get_") or name in ("int", "len") else ""
+                return name.startswith("get_") or name in ("int", "len")
             case ast.Subscript(value=ast.Attribute(attr="shape")):
-                return "integer"
-            case ast.Compare() | ast.Subscript(value=ast.Name()):
-                return "strong"
-        kinds = {self._kind(each) for each in _operands(node)}
-        if len(kinds) > 1:
-            return "strong" if "strong" in kinds and not isinstance(node, _CHOICES) else ""
-        is_float = isinstance(getattr(node, "op", None), (ast.Div, ast.Pow)) and kinds == {"integer"}
-        return "".join(kinds) if not is_float else ""
+                return True
+            case ast.BinOp(op=ast.Div() | ast.Pow()):
+                return False
+        operands = _operands(node)
+        return bool(operands) and all(map(self._is_integer, operands))
 
     def instrument(self, tree: ast.FunctionDef, is_kernel: bool) -> bool:
         """Check the values at each join point of the rewritten function; whether it has any.
 
         A kernel runs for one list of argument types in a launch, and a function for several.
         """
-        returns = [] if is_kernel else _returns_of(tree)
-        self._returns = returns if len(returns) > 1 else []
+        returns = [each for each in _own_nodes(tree) if isinstance(each, ast.Return)]
+        has_result = not is_kernel and any(each.value for each in returns)
+        if has_result and not isinstance(tree.body[-1], (ast.Return, ast.Raise)):  # Python returns None at the end
+            tree.body.append(_at(tree.body[-1], ast.Return()))
+            returns.append(tree.body[-1])
+        self._returns = returns if has_result and len(returns) > 1 else []
         self._checker = CHECK_JOIN if is_kernel else f"{CHECK_JOIN}_in_function"
         self._first, self._has_checks = next(_indices), False
         self._weak_part: dict[ast.AST, str] = {}  # what may be weak on one path alone, of an expression that has some
@@ -106,7 +109,7 @@ class JoinPoints(ast.NodeTransformer):
             tree.body.insert(0, _at(tree.body[0], ast.Assign([ast.Name(self._checker, ast.Store())], call)))
         return self._has_checks
 
-    def _check(self, node: ast.expr, name: str, *use: ast.expr, index: str = "", is_weak: bool = False) -> ast.expr:
+    def _check(self, node: ast.expr, name: str, *use: ast.expr, index: str = "", is_weak: bool = True) -> ast.expr:
         """The value of `node`, checked by a call unless its class is the one that came before."""
         self._has_checks = True
         number = ast.Constant(index or next(_indices))
@@ -116,65 +119,42 @@ class JoinPoints(ast.NodeTransformer):
         is_known = ast.Compare(ast.Attribute(first, "__class__", ast.Load()), [ast.Is()], [kind])
         call = ast.Call(_name(self._checker), [number, ast.Constant(name), value, *use], [])
         checked: ast.expr = _at(node, ast.IfExp(is_known, value, call))
-        self._weak_part[checked] = name if is_weak else ""
+        if is_weak:
+            self._weak_part[checked] = name
         return checked
 
     def visit(self, node: ast.AST) -> Any:
-        return node if isinstance(node, _OWN_SCOPE) else super().visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if not isinstance(node.ctx, ast.Load) or node.id not in self._joined:
+        """Check a node after its parts."""
+        if isinstance(node, _OWN_SCOPE):
             return node
-        return self._check(node, f"variable `{node.id}`", is_weak=node.id in self._weak)
-
-    def _visit_choice(self, node: ast.expr) -> ast.expr:
-        is_weak = self._kind(node) != "strong"
+        if isinstance(node, ast.AugAssign) and self._joined.get(getattr(node.target, "id", "")):
+            value = ast.BinOp(_at(node, _name(node.target.id)), node.op, node.value)
+            node = _at(node, ast.Assign([node.target], value))
+        array = getattr(getattr(node.targets[0], "value", None), "id", "") if isinstance(node, ast.Assign) else ""
         self.generic_visit(node)
-        return self._check(node, _describe_choice(node), is_weak=is_weak) if id(node) in self._choices else node
-
-    visit_IfExp = visit_BoolOp = visit_Subscript = _visit_choice
-
-    def _visit_operation(self, node: ast.expr) -> ast.expr:
-        self.generic_visit(node)
-        called = getattr(node.func, "id", "_kapi") if isinstance(node, ast.Call) else ""
-        if called in _OF_ONE_TYPE or called.startswith(_CONVERTERS) or _is_not(node):
-            return node
-        name = next(filter(None, (self._weak_part.get(each) for each in ast.iter_child_nodes(node))), None)
-        if name:
-            return self._check(node, name, ast.Constant("operation"), is_weak=True)
-        is_of_author = not (called.startswith("_kapi") or hasattr(builtins, called)) or called.startswith(DEVICE)
-        if called and is_of_author:
-            self._weak_part[node] = _RESULT
-        return node
-
-    visit_BinOp = visit_UnaryOp = visit_Call = _visit_operation
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.YieldFrom:
-        self.generic_visit(node)
-        self._weak_part[node] = self._weak_part.get(node.value, "")
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        array = getattr(getattr(node.targets[0], "value", None), "id", "")
-        self.generic_visit(node)
-        if array and (name := self._weak_part.get(node.value)):
-            node.value = self._check(node.value, name, _name(array))
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        target = node.target
-        if isinstance(target, ast.Name) and target.id in self._weak:
-            value = ast.BinOp(_at(target, _name(target.id)), node.op, node.value)
-            return self.visit_Assign(_at(node, ast.Assign([target], value)))
-        self.generic_visit(node)
-        return node
-
-    def visit_Return(self, node: ast.Return) -> ast.Return:
-        self.generic_visit(node)
-        if node in self._returns and node.value is not None:
-            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            checked = [self._check(part, _RESULT, index=f"{self._first} {n}") for n, part in enumerate(parts)]
-            node.value = _at(node.value, ast.Tuple(checked, ast.Load())) if len(parts) > 1 else checked[0]
+        weak = [self._weak_part[each] for each in ast.iter_child_nodes(node) if each in self._weak_part]
+        match node:
+            case ast.Name(ctx=ast.Load()) if node.id in self._joined:
+                return self._check(node, f"variable `{node.id}`", is_weak=self._joined[node.id])
+            case ast.expr() if node in self._choices:
+                return self._check(node, self._choices[node])
+            case ast.UnaryOp(op=ast.Not()):
+                pass
+            case ast.Call(func=ast.Name(id=called)) if called in _OF_ONE_TYPE or called.startswith(_CONVERTERS):
+                pass
+            case ast.BinOp() | ast.UnaryOp() | ast.Call() if weak:
+                return self._check(node, weak[0], ast.Constant("operation"))
+            case ast.Call(func=ast.Name(id=called)) if called.startswith(DEVICE) or not _is_known(called):
+                self._weak_part[node] = _RESULT
+            case ast.YieldFrom() if weak:
+                self._weak_part[node] = weak[0]
+            case ast.Assign() if array and node.value in self._weak_part:
+                node.value = self._check(node.value, self._weak_part[node.value], _name(array))
+            case ast.Return() if node in self._returns:
+                value = node.value or _at(node, ast.Constant(None))
+                parts = value.elts if isinstance(value, ast.Tuple) else [value]
+                checked = [self._check(part, _RESULT, index=f"{self._first} {n}") for n, part in enumerate(parts)]
+                node.value = _at(value, ast.Tuple(checked, ast.Load())) if isinstance(value, ast.Tuple) else checked[0]
         return node
 
 
@@ -186,21 +166,21 @@ def _own_nodes(tree: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _conditions(nodes: Iterable[ast.AST]) -> Iterator[int]:
-    """The choices of which the truth alone counts."""
-    pending = [each.test for each in nodes if isinstance(each, (ast.If, ast.While, ast.IfExp, ast.Assert))]
-    pending += [each.operand for each in nodes if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not)]
-    for node in pending:
-        if isinstance(node, ast.BoolOp):
-            yield id(node)
-            pending += node.values
+def _truths(nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """The `and` and `or` of which the truth alone counts, among nodes of which the outer ones come first."""
+    found: set[ast.AST] = set()
+    for node in nodes:
+        tested = node.values if isinstance(node, ast.BoolOp) and node in found else [getattr(node, "test", None)]
+        tested = [node.operand] if _is_not(node) else tested
+        found.update(each for each in tested if isinstance(each, ast.BoolOp))
+    return found
 
 
-def _may_join(node: ast.AST) -> bool:
-    """Whether a node chooses one of several values, which may be of different types."""
-    operands = _operands(node) if isinstance(node, _CHOICES) else []
+def _choice(node: ast.AST) -> str:
+    """The name in messages of what chooses one of several values, which may be of different types; else empty."""
     of_one = ast.Compare if isinstance(node, ast.BoolOp) else ast.Constant
-    return any(_is_none(each) or not (isinstance(each, of_one) or _is_not(each)) for each in operands)
+    is_joined = any(_is_none(each) or not (isinstance(each, of_one) or _is_not(each)) for each in _operands(node))
+    return _CHOICES.get(type(getattr(node, "op", node)), "") if is_joined else ""
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -248,8 +228,13 @@ def _operands(node: ast.AST | None) -> list[ast.expr]:
     return []
 
 
-def _mentions(node: ast.expr, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+def _mentions(node: ast.expr | None, name: str) -> bool:
+    return node is not None and any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+
+
+def _is_known(called: str) -> bool:
+    """Whether a function is Python's or the simulator's."""
+    return called.startswith("_kapi") or hasattr(builtins, called)
 
 
 def _is_none(node: ast.expr | None) -> bool:
@@ -258,25 +243,6 @@ def _is_none(node: ast.expr | None) -> bool:
 
 def _is_not(node: ast.AST | None) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-
-
-def _describe_choice(node: ast.expr) -> str:
-    if isinstance(node, ast.BoolOp):
-        return f"what `{'and' if isinstance(node.op, ast.And) else 'or'}` gives"
-    return "what `if` and `else` give" if isinstance(node, ast.IfExp) else "the member of the tuple"
-
-
-def _returns_of(tree: ast.FunctionDef) -> list[ast.Return]:
-    """The `return` statements of a function, if one has a value; Python returns None at the others, and at the end."""
-    returns = [each for each in _own_nodes(tree) if isinstance(each, ast.Return)]
-    if not any(each.value is not None for each in returns):
-        return []
-    if not isinstance(tree.body[-1], (ast.Return, ast.Raise)):
-        returns.append(_at(tree.body[-1], ast.Return()))
-        tree.body.append(returns[-1])
-    for each in returns:
-        each.value = each.value or _at(each, ast.Constant(None))
-    return returns
 
 
 def _name(name: str) -> ast.Name:

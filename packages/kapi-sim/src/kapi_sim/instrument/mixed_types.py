@@ -75,7 +75,8 @@ class MixedTypeChecker:
             self._check(join, name, value, use and f"an operation with {name}")
         elif _is_rounded(value, getattr(use, "dtype", None)):
             self._check(join, name, value, name)
-        self.kinds[index] = join.kind
+        if kind not in _PYTHON and kind is not Vec:  # whose values decide
+            self.kinds[index] = kind
         return value
 
     def _check(self, join: _Join, name: str, value: Any, use: str) -> None:
