@@ -8,7 +8,6 @@ notes a join of different strong types, and a use of a join of weak and strong n
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,17 +17,16 @@ from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, 
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.passes.constant_propagation import definitions_of, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
-from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
-from kapi_types.weak import is_weak, weak_complex, weak_float
+from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int, wide_int
 
 __all__ = ["FindMixedTypes"]
 
-_Types = frozenset[types.Type]
 _Note = tuple[str, Any, str]
 """Name, source location and text."""
 
 _OPERATIONS = ("binop", "inplace_binop", "unary", "call")
+_WEAK = (weak_bool, weak_int, wide_int, weak_float, weak_complex)
 _RESULT = "what the function returns"
 _MAX_DEPTH = 6  # joins that are searched for Python numbers, one after the other
 
@@ -63,69 +61,8 @@ class ReachingTypes:
         self._calltypes: Any = state.calltypes
         self._context = state.typingctx
         self._definitions = definitions_of(state.func_ir)
-        self._types: dict[str, _Types] = {}  # of numbers whose types are not yet known, a device's
-        self._joins: dict[str, tuple[str, int]] = {}
-        """Of a variable in which types join, or that is computed from one: its name in messages, and the block."""
-        self._assigned = [(each, id(block)) for block in self._blocks for each in block.find_insts(ir.Assign)]
-        scalars = [each for each in self._assigned if is_scalar(self._typemap[each[0].target.name])]
-        if any(_op(each.value) == "phi" and self._joins_several(each) for each, _ in scalars):  # few functions do
-            for statement, block in scalars * 2:  # once more with what the ends of loops give
-                self._types[statement.target.name] = self._types_of(statement.target.name, statement.value, block)
-
-    def _joins_several(self, statement: Any) -> bool:
-        return len({self._typemap[each] for each in (statement.target.name, *_operands(statement.value))}) > 1
-
-    def _of(self, name: str) -> _Types:
-        """The types that a variable has in Python; if two are strong, the one that a device has."""
-        return self._types.get(name) or frozenset((self._typemap[name],))
-
-    def _is_several(self, name: str) -> bool:
-        """Whether the type of a variable in Python depends on the path."""
-        return len(self._of(name)) > 1
-
-    def _types_of(self, target: str, value: Any, block: int) -> _Types:
-        """The types that an assignment gives its target; none if a device's is the only one."""
-        operands = _operands(value)
-        several = [each for each in operands if self._is_several(each)]
-        if _op(value) == "phi":
-            self._joins[target] = _describe(target), block
-        elif several:
-            self._joins.setdefault(target, self._joins[several[0]])
-        found = frozenset[types.Type]()
-        if isinstance(value, ir.Var) or (_op(value) == "phi" and not self._is_accumulator(target, operands)):
-            found = found.union(*map(self._of, operands))
-        elif several and _op(value) in _OPERATIONS:
-            found = self._results_of(value)
-        return frozenset() if find_mixed_types(found) else found
-
-    def _results_of(self, value: Any) -> _Types:
-        """The types that an operation has in Python, for each combination of its operands' types."""
-        operands, found = _operands(value), set()
-        function = self._typemap[value.func.name] if value.op == "call" else value.fn
-        if isinstance(function, DeviceFunctionType) or function in COMPARISONS:
-            return frozenset()  # of one type whatever its operands are
-        for combination in itertools.product(*map(self._of, operands)):
-            typed = zip(operands, combination, strict=True)
-            weakness = {(self._joins[each][1], is_weak(type_)) for each, type_ in typed if self._is_several(each)}
-            if len(weakness) > len({block for block, _ in weakness}):
-                continue  # variables that join in one block are weak on the same paths
-            with contextlib.suppress(KernelTypeProblem):  # an error in the simulator, too, on this path
-                signature = self._context.resolve_function_type(function, combination, {})
-                if signature is not None and is_scalar(signature.return_type):
-                    found.add(signature.return_type)
-        return frozenset(found)
-
-    def _is_accumulator(self, name: str, names: list[str]) -> bool:
-        """Whether a variable starts as a Python number, and each iteration computes it from the last one."""
-        strong = [each for each in names if not is_weak(self._typemap[each])]
-        return len(strong) < len(names) and any(self._depends_on(each, name, set()) for each in strong)
-
-    def _depends_on(self, name: str, other: str, seen: set[str]) -> bool:
-        """Whether a variable is computed from another one, by operations and choices."""
-        if name == other or name in seen:
-            return name == other
-        seen.add(name)
-        return any(self._depends_on(each, other, seen) for each in _operands(self._definitions.get(name)))
+        self._others: dict[str, tuple[types.Type, str]] = {}
+        """Of variables that are Python numbers on the path that is looked at: the type there, and whence it comes."""
 
     def notes(self) -> Iterator[_Note]:
         """The notes of all joins of strong types, and then of the uses whose result depends on the path."""
@@ -141,13 +78,49 @@ class ReachingTypes:
         if returned:
             names = [each.value.value.name for each in returned]
             yield from self._note_join(_RESULT, returned[-1].loc, names, returned[0].target.name)
-        for statement, _ in self._assigned:
-            if _op(statement.value) in _OPERATIONS and any(map(self._is_several, _operands(statement.value))):
-                yield from self._note_operation(statement)
         for block in self._blocks:
-            for statement in block.find_insts((ir.SetItem, ir.StaticSetItem)):
-                array = self._typemap[statement.target.name]
-                yield from self._note_rounding(statement.value.name, getattr(array, "dtype", array), statement.loc)
+            phis = [each for each in block.find_insts(ir.Assign) if _op(each.value) == "phi"]
+            if weak := {each.target.name for each in phis if self._other_type(each) is not None}:
+                self._follow(weak)
+                yield from self._notes_of_uses()
+
+    def _follow(self, weak: set[str]) -> None:
+        """Set the types on the path on which phi nodes of one block give Python numbers."""
+        self._others = {}
+        assigned = [(each, _operands(each.value)) for block in self._blocks for each in block.find_insts(ir.Assign)]
+        for statement, operands in assigned * 2:  # once more with what the ends of loops give
+            name = statement.target.name
+            sources = [self._others[each][1] for each in operands if each in self._others]
+            other = self._other_type(statement) if sources or name in weak else None
+            if other is not None and not find_mixed_types((other, self._typemap[name])):
+                self._others[name] = other, _describe(name) if _op(statement.value) == "phi" else sources[0]
+
+    def _other_type(self, statement: Any) -> types.Type | None:
+        """The type that an assignment gives its target in Python on this path, if it isn't the one on a device."""
+        name, value = statement.target.name, statement.value
+        given = [self._others[each][0] if each in self._others else self._typemap[each] for each in _operands(value)]
+        found: types.Type | None = None
+        if isinstance(value, ir.Var) or (_op(value) == "phi" and not self._is_accumulator(name, _operands(value))):
+            found = next((each for each in _WEAK if each in given), None)
+        elif _op(value) in _OPERATIONS:
+            function = self._typemap[value.func.name] if value.op == "call" else value.fn
+            if not isinstance(function, DeviceFunctionType):
+                with contextlib.suppress(KernelTypeProblem):  # an error in the simulator, too, on this path
+                    signature = self._context.resolve_function_type(function, tuple(given), {})
+                    found = signature and signature.return_type
+        return found if found != self._typemap[name] and is_scalar(found) and is_scalar(self._typemap[name]) else None
+
+    def _is_accumulator(self, name: str, names: list[str]) -> bool:
+        """Whether a variable starts as a Python number, and each iteration computes it from the last one."""
+        strong = [each for each in names if not is_weak(self._typemap[each])]
+        return len(strong) < len(names) and any(self._depends_on(each, name, set()) for each in strong)
+
+    def _depends_on(self, name: str, other: str, seen: set[str]) -> bool:
+        """Whether a variable is computed from another one, by operations and choices."""
+        if name == other or name in seen:
+            return name == other
+        seen.add(name)
+        return any(self._depends_on(each, other, seen) for each in _operands(self._definitions.get(name)))
 
     def _note_join(self, name: str, loc: Any, names: list[str], result: str) -> Iterator[_Note]:
         if mixed := find_mixed_types(self._typemap[each] for each in names):
@@ -158,28 +131,39 @@ class ReachingTypes:
             )
             yield name, loc, text
 
+    def _notes_of_uses(self) -> Iterator[_Note]:
+        """The notes of operations and stores on the path that is looked at."""
+        for block in self._blocks:
+            for statement in block.body:
+                if isinstance(statement, ir.Assign) and _op(statement.value) in _OPERATIONS:
+                    yield from self._note_operation(statement)
+                elif isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
+                    array = self._typemap[statement.target.name]
+                    yield from self._note_rounding(statement.value.name, getattr(array, "dtype", array), statement.loc)
+
     def _note_operation(self, statement: Any) -> Iterator[_Note]:
         value, type_ = statement.value, self._typemap[statement.target.name]
-        operands, results = _operands(value), self._results_of(value)
-        if mixed := find_mixed_types(results):
-            name, _ = next(self._joins[each] for each in operands if self._is_several(each))
+        operands = [each for each in _operands(value) if each in self._others]
+        other = self._other_type(statement) if operands else None
+        if other is not None and (mixed := find_mixed_types((other, type_))):
+            name = self._others[operands[0]][1]
             text = (
                 f"an operation with {name} gives {mixed[0]} on one path and {mixed[1]} on another, for a Python number "
                 f"takes the type of the other operand: on a device it gives {spell_type(type_)} on all paths; convert "
                 "the Python number"
             )
             yield name, statement.loc, text
-        elif not any(map(is_weak, results)):
+        elif operands and other is None:
             signature = self._calltypes.get(value)
-            for operand, wide in zip(operands, signature.args if signature is not None else (), strict=False):
+            for operand, wide in zip(_operands(value), signature.args if signature is not None else (), strict=False):
                 yield from self._note_rounding(operand, max(wide, type_, key=_digits), statement.loc)
 
     def _note_rounding(self, operand: str, wide: types.Type, loc: Any) -> Iterator[_Note]:
         """Note a Python number that a device rounds to the type of another path, and then uses as a wider one."""
         narrow = self._typemap[operand]
-        is_widened = self._is_several(operand) and 0 < _digits(narrow) < _digits(wide)
+        is_widened = operand in self._others and 0 < _digits(narrow) < _digits(wide)
         if is_widened and not self._holds(narrow, operand):
-            name, kind = self._joins[operand][0], spell_type(narrow)
+            name, kind = self._others[operand][1], spell_type(narrow)
             text = (
                 f"{name} is a Python number on one path and {kind} on another, and is used as {spell_type(wide)}: on a "
                 f"device the Python number is rounded to {kind}; convert one"
@@ -193,7 +177,7 @@ class ReachingTypes:
             return not _is_rounded(number, narrow)
         is_method = _op(value) == "call" and _op(self._definitions.get(value.func.name)) == "getattr"
         is_query = is_method and known_value(self._definitions, value.func) is None  # of an item, not of a module
-        weak = [each for each in _operands(value) if any(map(is_weak, self._of(each)))]
+        weak = [each for each in _operands(value) if each in self._others or is_weak(self._typemap[each])]
         is_known = depth > 0 and not is_query and not isinstance(value, ir.Arg)
         return is_known and all(self._holds(narrow, each, depth - 1) for each in weak)
 
