@@ -84,3 +84,18 @@ def test_neighbours_without_signs_have_the_quotients_of_each(divisor):
         n, d = np.arange(70, dtype=np.uint64) + np.uint64(start), np.uint64(divisor)
         last = np.where(np.arange(70) % 3 == 1, n // (d + np.uint64(1)), np.uint64(0))
         np.testing.assert_array_equal(out, np.stack([n // d, n % d, np.uint64(3) * n % d, last], axis=1))
+
+
+def alternated(item: kapi.Item, out):
+    i = item.get_id(0)
+    s = 0.3
+    for _ in range(i % 3):  # LLVM computes the last quotient of the loop, and uses none
+        s = 1 - s
+    out[i] = s
+
+
+def test_loops_as_long_as_a_remainder_of_neighbours_need_no_quotient():
+    for dtype in (np.float64, np.int64):
+        out = np.ones(12, dtype)
+        Cpu().call(kapi.kernel(alternated), kapi.Range(12), out)
+        np.testing.assert_allclose(out, np.array([0.3, 0.7, 0.3] * 4).astype(dtype))

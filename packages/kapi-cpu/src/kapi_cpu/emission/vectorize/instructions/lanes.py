@@ -275,7 +275,7 @@ class LaneEmitter:
             return None
         if opcode in ("atomicrmw", "cmpxchg", "load", "store"):
             return lane_loop(self, each)
-        return self._widened(each)
+        return self._widened(each) if each.users else None
 
     def _of_record(self, each: Instruction, record: RecordAccess) -> IRValue | None:
         """Load a whole record at its first load, and store it at its last store."""
