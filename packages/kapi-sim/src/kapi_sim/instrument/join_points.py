@@ -95,8 +95,8 @@ class JoinPoints(ast.NodeTransformer):
         returns = [each for each in _own_nodes(tree) if isinstance(each, ast.Return)]
         has_result = not is_kernel and any(each.value for each in returns)
         if has_result and not isinstance(tree.body[-1], (ast.Return, ast.Raise)):  # Python returns None at the end
-            tree.body.append(_at(tree.body[-1], ast.Return()))
-            returns.append(tree.body[-1])
+            returns.append(_at(tree.body[-1], ast.Return()))
+            tree.body.append(returns[-1])
         self._returns = returns if has_result and len(returns) > 1 else []
         self._checker = CHECK_JOIN if is_kernel else f"{CHECK_JOIN}_in_function"
         self._first, self._has_checks = next(_indices), False
@@ -127,9 +127,8 @@ class JoinPoints(ast.NodeTransformer):
         """Check a node after its parts."""
         if isinstance(node, _OWN_SCOPE):
             return node
-        if isinstance(node, ast.AugAssign) and self._joined.get(getattr(node.target, "id", "")):
-            value = ast.BinOp(_at(node, _name(node.target.id)), node.op, node.value)
-            node = _at(node, ast.Assign([node.target], value))
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and self._joined.get(node.target.id):
+            node = _at(node, ast.Assign([node.target], ast.BinOp(_name(node.target.id), node.op, node.value)))
         array = getattr(getattr(node.targets[0], "value", None), "id", "") if isinstance(node, ast.Assign) else ""
         self.generic_visit(node)
         weak = [self._weak_part[each] for each in ast.iter_child_nodes(node) if each in self._weak_part]
@@ -153,8 +152,8 @@ class JoinPoints(ast.NodeTransformer):
             case ast.Return() if node in self._returns:
                 value = node.value or _at(node, ast.Constant(None))
                 parts = value.elts if isinstance(value, ast.Tuple) else [value]
-                checked = [self._check(part, _RESULT, index=f"{self._first} {n}") for n, part in enumerate(parts)]
-                node.value = _at(value, ast.Tuple(checked, ast.Load())) if isinstance(value, ast.Tuple) else checked[0]
+                parts = [self._check(part, _RESULT, index=f"{self._first} {n}") for n, part in enumerate(parts)]
+                node.value = _at(value, ast.Tuple(parts, ast.Load())) if isinstance(value, ast.Tuple) else parts[0]
         return node
 
 
@@ -170,8 +169,8 @@ def _truths(nodes: Iterable[ast.AST]) -> set[ast.AST]:
     """The `and` and `or` of which the truth alone counts, among nodes of which the outer ones come first."""
     found: set[ast.AST] = set()
     for node in nodes:
-        tested = node.values if isinstance(node, ast.BoolOp) and node in found else [getattr(node, "test", None)]
-        tested = [node.operand] if _is_not(node) else tested
+        is_tested = node in found or _is_not(node)
+        tested = ast.iter_child_nodes(node) if is_tested else [getattr(node, "test", None)]
         found.update(each for each in tested if isinstance(each, ast.BoolOp))
     return found
 
