@@ -38,7 +38,7 @@ class _Join:
         self.kind: type[Any] | None = None  # the first strong type, or another class than a number's
         self.has_none = False
         self.length: int | None = None  # of the first vector
-        self.numbers: set[tuple[type[Any], complex]] = set()  # Python's, each with its class
+        self.numbers: dict[tuple[type[Any], complex], None] = {}  # Python's, each with its class, in order
 
 
 class MixedTypeChecker:
@@ -92,7 +92,7 @@ class MixedTypeChecker:
             join.has_none = not use
         elif kind in _PYTHON:
             if len(join.numbers) < _MAX_NUMBERS:
-                join.numbers.add((kind, value))
+                join.numbers[kind, value] = None
             self._compare(name, value, join.kind, use)
         elif join.kind is None and kind is not bool:
             join.kind = kind
