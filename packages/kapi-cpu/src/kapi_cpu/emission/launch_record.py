@@ -5,7 +5,7 @@ A caller fills one for each thread. Axis 0 is the fastest.
 
 from __future__ import annotations
 
-__all__ = ["ALIGNMENT", "WORDS", "aligned", "word"]
+__all__ = ["ALIGNMENT", "LONGEST_BYTES", "RECORD_BYTES", "WORDS", "aligned", "word"]
 
 ALIGNMENT = 64
 """Bytes; each piece of a work-group's memory begins at a multiple."""
@@ -21,9 +21,18 @@ addresses of memory of one group: local memory, what group operations pass value
 barriers."""
 
 
+RECORD_BYTES = 8 * len(WORDS)
+
+_BEHIND = ("iteration.0", "first_item.0")
+"""What code itself writes behind a copy of the record: the iteration of a loop that is outside of the groups, and the
+global id of the first work-item where all groups are one row."""
+
+LONGEST_BYTES = RECORD_BYTES + 8 * len(_BEHIND)
+
+
 def word(name: str) -> int:
     """The offset of a word, in bytes."""
-    return 8 * WORDS.index(name)
+    return 8 * (*WORDS, *_BEHIND).index(name)
 
 
 def aligned(nbytes: int) -> int:

@@ -7,11 +7,18 @@ from collections.abc import Callable
 from functools import partial
 
 from kapi_cpu.emission.explained_decisions import decisions_of
-from kapi_cpu.emission.explanation import Explanation
+from kapi_cpu.emission.explanation import Decision, Explanation
 from kapi_cpu.emission.groups.actions import action_text
 from kapi_cpu.emission.groups.active_items import mark_active_items
 from kapi_cpu.emission.groups.alignment import aligned_access
 from kapi_cpu.emission.groups.fission import Fission, barriers_of
+from kapi_cpu.emission.groups.grid_strides import (
+    BOUNDS,
+    ITERATIONS_OUTSIDE,
+    GridStride,
+    find_grid_stride,
+    interchanged_text,
+)
 from kapi_cpu.emission.groups.group_loop import Context, Functions, Part, group_loop_text
 from kapi_cpu.emission.groups.item_inspectors import add_inspector, resolve_marks
 from kapi_cpu.emission.launch_record import word
@@ -51,8 +58,11 @@ _PARAMETERS = (
     "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
     "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, i32 %side, ptr noalias nocapture %context"
 )
-_UMAX = "declare i32 @llvm.umax.i32(i32, i32)"
-_EXTREMES = [f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smax", "smin")]
+_DECLARATIONS = (
+    "declare i32 @llvm.umax.i32(i32, i32)",
+    *(f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smax", "smin")),
+    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+)
 
 
 @module_pass
@@ -70,8 +80,13 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     if lanes > 1 and arrays:
         interleave(arrays, lanes)
         shapes = Shapes(source, flow, lane_shapes(source, lanes, arrays))
+    stride = find_grid_stride(source, flow, lanes, _packed_loads(source)) if not checks else None
+    plain = entry_point if stride is None else f"{entry_point}.plain"
+    loop = partial(_group_loop, order=order, checks=checks, processor=processor, packed_bytes=packed_bytes)
     try:
-        parts, context = _parts(source, lanes, shapes, order, checks, processor)
+        texts, context = loop(source, lanes, shapes, plain)
+        if stride is not None:
+            texts += _interchanged(stride, lanes, plain, loop)
     except NotVectorizableError as error:
         if demanded > 1:
             raise
@@ -79,35 +94,71 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
         lanes, shapes = 1, Shapes(source, flow, lane_shapes(source, 1, {}))
-        parts, context = _parts(source, 1, shapes, order, checks, processor)
+        texts, context = loop(source, 1, shapes, entry_point)
     decisions = decisions_of(shapes, lanes, why, _kept_text(context))
-    text = Explanation.of(decisions).to_json().encode().hex()
-    module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
-    texts: list[str] = []
-    declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else _EXTREMES)
-    ahead = _counted_ahead(source, lanes, shapes, processor)
-    aligned_row = vectors_worth_alignment(shapes, lanes, processor) if ahead else 0
-    built = []
-    for number, functions in enumerate(parts):
-        action = ""
-        if number:
-            name = f"{entry_point}.action.{number}"
-            text, needed = action_text(order[number - 1][len(BARRIER) :].partition(".")[2], name)
-            if text:
-                action = name
-                texts.append(text)
-                declarations.update(dict.fromkeys(needed))
-        built.append(Part(functions, action, ahead, aligned_row))
-    text = group_loop_text(
-        entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
-    )
-    texts.append(text)
+    if stride is not None and lanes > 1:
+        decisions.insert(1, Decision("loop", 0, lanes, ITERATIONS_OUTSIDE))
+    explained = Explanation.of(decisions).to_json().encode().hex()
+    module.add_metadata(f'!{{!"kapi.decisions", !"{explained}"}}')
     del module.functions[entry_point]
-    added = parse_module("\n".join([*declarations, *texts]))
+    added = parse_module("\n".join(dict.fromkeys([*_DECLARATIONS, *texts])))
     for name, function in added.functions.items():
         function.module = module
         module.functions.setdefault(name, function)
     module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context.nbytes}], align 8"
+
+
+def _group_loop(
+    source: Function,
+    lanes: int,
+    shapes: Shapes,
+    name: str,
+    *,
+    order: list[str],
+    checks: bool,
+    processor: Processor,
+    packed_bytes: int,
+) -> tuple[list[str], Context]:
+    """Vectorise a kernel; texts with a function of that name for the loops around it, and what is kept at barriers."""
+    parts, context = _parts(source, lanes, shapes, order, checks, processor)
+    ahead = _counted_ahead(source, lanes, shapes, processor)
+    aligned_row = vectors_worth_alignment(shapes, lanes, processor) if ahead else 0
+    texts: list[str] = []
+    built = []
+    for number, functions in enumerate(parts):
+        action = ""
+        if number:
+            called = f"{source.name}.action.{number}"
+            text, needed = action_text(order[number - 1][len(BARRIER) :].partition(".")[2], called)
+            if text:
+                action = called
+                texts += [*needed, text]
+        built.append(Part(functions, action, ahead, aligned_row))
+    rolled = partial(rolled_loop, source.module)
+    texts.append(group_loop_text(name, built, lanes, context, packed_bytes, rolled, _is_by_columns(source, lanes)))
+    return texts, context
+
+
+def _interchanged(
+    stride: GridStride, lanes: int, plain: str, loop: Callable[..., tuple[list[str], Context]]
+) -> list[str]:
+    """The texts of functions where iterations are outside of the work-groups, and of the one that chooses."""
+    source, module = stride.source, stride.source.module
+    iteration = stride.iteration(f"{source.name}.iteration")
+    name = f"{source.name}.interchanged"
+    shapes = Shapes(iteration, ControlFlow(iteration), lane_shapes(iteration, lanes, {}))
+    texts, _ = loop(iteration, lanes, shapes, name)
+    del module.functions[iteration.name]
+    bounds = f"{source.name}.bounds"
+    target = parse_function_head(module, f"internal {BOUNDS} @{bounds}({_PARAMETERS}) nounwind")
+    module.functions[bounds] = target
+    entry, begin = target.add_block("entry"), target.add_block("begin")
+    emitter = LaneEmitter(
+        target, 1, Shapes(source, ControlFlow(source), lane_shapes(source, 1, {})), Processor(128, False)
+    )
+    stride.write_bounds(emitter.builder, _Prologue(target, emitter).values(source))
+    Builder(entry).emit("br label ?", begin)
+    return [*texts, interchanged_text(stride, plain, name, bounds, rolled_loop(module))]
 
 
 def _is_by_columns(source: Function, lanes: int) -> bool:
