@@ -24,8 +24,8 @@ barriers."""
 RECORD_BYTES = 8 * len(WORDS)
 
 _BEHIND = ("iteration.0", "first_item.0")
-"""What code itself writes behind a copy of the record: the iteration of a loop that is outside of the groups, and the
-global id of the first work-item where all groups are one row."""
+"""Words that code itself writes behind a copy of the record: the iteration of a loop that is outside of the groups,
+and the global id of the first work-item where all groups are one row."""
 
 LONGEST_BYTES = RECORD_BYTES + 8 * len(_BEHIND)
 

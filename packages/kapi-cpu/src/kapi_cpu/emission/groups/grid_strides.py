@@ -136,7 +136,7 @@ class GridStride:
 
 
 def _copied(builder: Builder, value: IRValue, values: dict[IRValue, IRValue], at: Block | None = None) -> IRValue:
-    """What computes a value, again."""
+    """Compute a value again."""
     if not isinstance(value, Instruction):
         return values.get(value, value)
     if value in values and (at is None or _is_there(value, at)):
@@ -236,7 +236,7 @@ class _GridStrides:
         return None
 
     def _step(self, phi: Instruction) -> IRValue | None:
-        """What a number grows by in each iteration, if all work-items have that, and it is known at run time only."""
+        """The growth of a number in each iteration, if all work-items have that, and it is known at run time only."""
         assert self.loop.latch is not None
         following = phi.incoming_from(self.loop.latch)
         if phi.type is not I64 or not isinstance(following, Instruction) or following.opcode != "add":
@@ -346,7 +346,7 @@ def _is_difference(value: IRValue) -> TypeGuard[Instruction]:
 
 
 def _of_positive(value: IRValue, step: IRValue) -> IRValue:
-    """What a value is for a step above 0: a range's numbers are negated bit by bit for others."""
+    """The same value for a step above 0: a range's numbers are negated bit by bit for others."""
     if isinstance(value, Instruction):
         if value.callee.startswith("llvm.abs.") and value.arguments[0] is step:
             return step
