@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from numba import prange
 
+import kapi_runtime
+from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+
 pytestmark = pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 
 LENGTH = 600  # iterations of plain loops that are enough for a GPU
@@ -231,3 +234,22 @@ def test_reductions_of_arrays_agree_with_numpy(dtype):
             on_host = found.asnumpy() if hasattr(found, "asnumpy") else found
             np.testing.assert_allclose(on_host, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
             assert not hasattr(found, "asnumpy") or found.dtype == expected.dtype
+
+
+def of_arrays_made_here(length, k):
+    a, b = np.ones(length), np.zeros(length)
+    for i in prange(length):
+        b[i] = a[i] * k
+    return b
+
+
+@pytest.mark.parametrize("number", [3, 3.0, True])
+def test_launch_of_an_earlier_call_serves_in_a_context(monkeypatch, number):
+    """Python's numbers are NumPy's of 64 bits there."""
+    resolved, resolve = [], ParallelLoop._resolved
+    monkeypatch.setattr(ParallelLoop, "_resolved", lambda *given: resolved.append(None) or resolve(*given))
+    offloaded = numba.njit(of_arrays_made_here)
+    with kapi_runtime.device_context("opencl:cpu"):
+        found = [offloaded(LENGTH, number) for _ in range(3)]
+    np.testing.assert_array_equal(dpnp.asnumpy(found[-1]), np.full(LENGTH, float(number)))
+    assert len(resolved) == 1

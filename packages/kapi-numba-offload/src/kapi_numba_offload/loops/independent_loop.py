@@ -118,7 +118,7 @@ class IndependentLoop(ParallelLoop):
             map(names.index, costs.names.union(*(each.co_names for each in indices)).intersection(names))
         )
         self._store_positions = frozenset(map(names.index, stored.intersection(names)))
-        self._suited: BoundedCache[tuple[Any, ...], None] = BoundedCache(64)
+        self._suited: BoundedCache[tuple[Any, ...], None] = BoundedCache()
 
     def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
         """Run the loop, as a `ParallelLoop` does."""

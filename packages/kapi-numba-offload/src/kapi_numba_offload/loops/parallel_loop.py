@@ -143,7 +143,7 @@ class ParallelLoop:
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
         self._asked: frozenset[int] = frozenset()  # positions of integers that decide on more than the launch
-        self._launches: BoundedCache[tuple[Any, ...], _Resolved] = BoundedCache(64)
+        self._launches: BoundedCache[tuple[Any, ...], _Resolved] = BoundedCache()
         has_asserts = asserts(syntax.body, names)
 
         def builder(*, has_checks: bool) -> LoopBuilder:
@@ -171,6 +171,7 @@ class ParallelLoop:
         found = self._remembered(bounds, captured, initial)
         if found is not None:
             return self._launched(*found)
+        as_given = captured, initial
         captured = loop_values(captured, are_strong=self._numba_types)
         initial = loop_values(initial, are_strong=self._numba_types)
         given, captured = captured, [*captured, 0] if self._draws else captured
@@ -221,7 +222,7 @@ class ParallelLoop:
         rows = self._rows(made, captured, extents, queue)
         resolved = self._resolved(made, queue, bounds, extents, team, rows)
         if rows is None and not made.has_checks and not is_shared:
-            self._remember(bounds, given, initial, resolved)
+            self._remember(bounds, *as_given, resolved)
         return self._launched(resolved, queue, captured, initial, rows)
 
     def prepared(self, spans: Sequence[range], captured: Sequence[Any]) -> BuiltLoop | Refusal:
