@@ -43,6 +43,23 @@ def test_what_a_device_function_cannot_hold(code, function, defined):
 @pytest.mark.parametrize(
     ("code", "body"),
     [
+        ("import-in-kernel", "if i == 5:\n    from pdb import set_trace\n    set_trace()"),
+        ("import-in-kernel", "import os.path\na[0] = os.path"),
+        ("import-in-kernel", "import math as m\na[0] = m.pi"),
+        ("class-in-kernel", "class C:\n    size = 3\na[0] = C.size"),
+        ("match-pattern", "match v:\n    case (x, *rest):\n        a[0] = rest[0]"),
+    ],
+)
+def test_names_that_refused_statements_bind_have_values(code, body, defined):
+    """The refusal is one finding: the name is not said to lack a value as well."""
+    with raises(KernelCompilationError, code) as caught:
+        launched(defined, "i, v = 0, (1, 2, 3)\n" + body)
+    assert "variable-unset" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
         ("yield-or-await", "for x in counted_on(a):\n    a[0] = x"),
         ("outer-variable-changed", "x = 1\ndef g():\n    nonlocal x\n    x = 2\ng()\na[0] = x"),
         ("text-in-kernel", "s = repr(a[0])"),

@@ -132,6 +132,16 @@ class _Order(ast.NodeVisitor):
         if node.name is not None:
             self._set.add(node.name)
 
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name is not None:
+            self._set.add(node.name)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        self._set.add((node.asname or node.name).split(".")[0])
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._set.add(node.name)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for default in node.args.defaults:
             self.visit(default)
