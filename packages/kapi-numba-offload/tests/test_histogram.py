@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+import kapi_runtime
 from kapi_numba_offload.libraries.arrays import device_facts, queue_of
 from kapi_numba_offload.run.launching import launches as collected
 
@@ -160,3 +161,49 @@ def test_other_calls_stay_with_dpnp():
         found = weighted(dpnp.asarray(a), 5, dpnp.asarray(a))
     assert not seen
     np.testing.assert_allclose(found[0].asnumpy(), np.histogram(a, 5, weights=a)[0])
+
+
+@njit
+def mean_of_counts(a, bins):
+    counts, edges = np.histogram(a, bins=bins)
+    return counts * (edges[1:] - edges[:-1])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Small calls over NumPy arrays, which Numba computes."""
+    monkeypatch.delenv("KAPI_OFFLOAD_SMALL")
+    with kapi_runtime.device_context("cpu"), collected() as seen:
+        yield
+        assert not seen
+
+
+@pytest.mark.parametrize("kind", ["spread", "on edges", "beside edges", "far", "one"])
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_small_calls_match_numpy(small, dtype, kind):
+    """Numba's own counts differ beside edges."""
+    for count, bins in [(0, 4), (1, 1), (63, 7), (4096, 3), (20_000, 1000), (500, 4096)]:
+        a = values(dtype, kind, count, bins) if count else np.zeros(0, dtype)
+        try:
+            expected = np.histogram(a, bins)
+        except ValueError:
+            with pytest.raises(ValueError, match=f"Too many bins for data range. Cannot create {bins} "):
+                of_all(a, bins)
+            continue
+        for ours, numpys in zip(of_all(a, bins), expected, strict=True):
+            assert ours.dtype == numpys.dtype
+            np.testing.assert_array_equal(ours, numpys)
+
+
+def test_small_calls_of_other_forms_match_numpy(small):
+    a = RANDOM.random((40, 50))
+    np.testing.assert_array_equal(by_default(a.T)[0], np.histogram(a)[0])
+    np.testing.assert_array_equal(mean_of_counts(a[::3, 1::2], 6), mean_of_counts.py_func(a[::3, 1::2], 6))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_errors_of_small_calls_are_those_of_numpy(small, value):
+    with pytest.raises(ValueError, match="is not finite"):
+        of_all(np.array([1.0, value, 2.0]), 3)
+    with pytest.raises(ValueError, match="positive"):
+        of_all(np.ones(9), 0)

@@ -137,7 +137,7 @@ class OffloadedFunction(OffloadedParts):
             numbers = _number_types(names, arguments)
             self.numba_version = numba_version(facts, numbers, is_alike=self.is_alike_for_numba)
         if self.numba_version is not None:
-            self.work = call_work(facts)
+            self.work = call_work(facts, is_parallel=self.numba_version.is_parallel)
         body = self.partition.block(definition.body)
         definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)

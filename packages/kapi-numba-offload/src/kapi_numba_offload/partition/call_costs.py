@@ -23,6 +23,7 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, is_alike_for_numba
 from kapi_numba_offload.partition.loop_plans.work_estimates import worked_axes
+from kapi_numba_offload.regions.compiled_histogram import has_equal_bins
 from kapi_numba_offload.run.bounded_cache import BoundedCache
 
 __all__ = ["CallWork", "call_work"]
@@ -30,7 +31,7 @@ __all__ = ["CallWork", "call_work"]
 # Nanoseconds of processor time, by one thread at 10,000 and 100,000 elements, Numba's less the kernels'; launches by
 # functions of one, two and four of them over 16 elements. Only the order of magnitude counts.
 # What a kernel saves of Numba's time, on an element: by vectors, fused statements and threads.
-_OPERATION = 0.05  # of arrays
+_OPERATION = 0.05  # of arrays; by Numba's parallel code, which fuses statements and has as many threads, nothing
 _IN_LOOP = 0.15  # in a `prange` loop
 _DIVISION = 3.0  # of integers, or a remainder
 _BY_CONSTANT = -1.0  # the same by a literal, which LLVM multiplies by for Numba
@@ -66,7 +67,8 @@ _UNCOUNTED_FUNCTIONS = frozenset(
 )  # fmt: skip
 """NumPy's functions that Numba has much slower, or with other results where elements are equal, nan or none."""
 _LIBRARY_FUNCTIONS = {
-    "argmax": 0.3, "argmin": 0.3, "cumprod": -2.0, "cumsum": -2.0, "interp": 10.0, "nonzero": 1.5, "ptp": 0.7,
+    "argmax": 0.3, "argmin": 0.3, "cumprod": -2.0, "cumsum": -2.0, "histogram": 0.1, "interp": 10.0, "nonzero": 1.5,
+    "ptp": 0.7,
     "repeat": 0.7, "roll": 1.0,
     **dict.fromkeys(
         (
@@ -229,16 +231,19 @@ def _key(value: Any) -> Any:
     return tuple(map(_key, value)) if shape is None and isinstance(value, tuple) else shape
 
 
-def call_work(facts: FunctionInfo) -> CallWork | None:
-    """The work of a function's calls; None where the source does not show how much that is."""
+def call_work(facts: FunctionInfo, *, is_parallel: bool) -> CallWork | None:
+    """The work of a function's calls; None where the source does not show how much that is.
+
+    - `is_parallel`: whether Numba's code for it may use all threads.
+    """
     try:
-        reader = _Reader(facts)
+        reader = _Reader(facts, is_parallel=is_parallel)
         body = reader.block(facts.definition.body)
     except _Untold:
         return None
     return CallWork(
         facts.names.parameters, body, reader.made, may_broadcast=reader.may_broadcast,
-        is_parallel=facts.options.parallel,
+        is_parallel=is_parallel,
     )  # fmt: skip
 
 
@@ -249,8 +254,9 @@ class _Untold(Exception):
 class _Reader:
     """Reads the work of a function's statements."""
 
-    def __init__(self, facts: FunctionInfo, depth: int = 0) -> None:
-        self._facts, self._depth = facts, depth
+    def __init__(self, facts: FunctionInfo, *, is_parallel: bool, depth: int = 0) -> None:
+        self._facts, self._depth, self._is_parallel = facts, depth, is_parallel
+        self._operation = 0.0 if is_parallel else _OPERATION
         self.made: list[tuple[CodeType, ...]] = []
         self.may_broadcast = any(_may_broadcast(facts, each) for each in ast.walk(facts.definition))
         self._assigned = _assigned_once(facts)
@@ -327,7 +333,7 @@ class _Reader:
             return None
         if self._depth > _DEEPEST or not _is_alike_when_called(self._facts, node, called):
             raise _Untold
-        inner = _Reader(called[0], self._depth + 1)
+        inner = _Reader(called[0], is_parallel=self._is_parallel, depth=self._depth + 1)
         block = inner.block(called[1], is_in_kernel=is_in_kernel)
         self.may_broadcast |= inner.may_broadcast
         return block
@@ -340,7 +346,7 @@ class _Reader:
         assert isinstance(node, ast.expr)
         if isinstance(node, ast.Call):
             name = _name(self._facts, node)
-            if name in _UNCOUNTED_FUNCTIONS:
+            if name in _UNCOUNTED_FUNCTIONS and not (name == "histogram" and has_equal_bins(node)):
                 raise _Untold
             if name in CREATION:
                 self._creation(name, node)
@@ -387,7 +393,7 @@ class _Reader:
             yield (0, _WINDOW) if is_window else (_OF_ROWS, cost)
 
     def _of_element(self, node: ast.AST, *, is_in_kernel: bool) -> float:
-        facts, operation = self._facts, _IN_LOOP if is_in_kernel else _OPERATION
+        facts, operation = self._facts, _IN_LOOP if is_in_kernel else self._operation
         if is_in_kernel and isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
             indices = [name for each in indices_of(node.target) for name in names_in(ast.walk(each), ast.Load)]
             if not self._counters.intersection(indices) and facts.kinds.target(node) == SCALAR:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher
 from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.partition.dtype_equivalence import NumberType, numba_dtypes
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.loop_plans.fusion_races import races_by_fusion, stores_rows
@@ -25,6 +26,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     updates_unlike_numba,
 )
 from kapi_numba_offload.partition.rewritten_function import rewritten_function
+from kapi_numba_offload.regions.compiled_histogram import compiled_histogram, has_equal_bins
 
 __all__ = ["NumbaVersion", "numba_version"]
 
@@ -65,6 +67,8 @@ def _std(a: Any) -> Any:
 
 _SUMS = {"sum": _sum, "mean": _mean, "var": _var, "std": _std}
 """Sums of float32 in float64: Numba's add one element after the other in float32, whose error grows with each."""
+
+_HISTOGRAM = f"{PREFIX}histogram"
 
 
 class NumbaVersion:
@@ -132,13 +136,17 @@ def numba_version(facts: FunctionInfo, parameters: Mapping[str, NumberType], *, 
         sums = found
     is_parallel = facts.options.parallel and not updates and not races_by_fusion(facts)
     requires_disjoint = updates_arrays(facts) or (is_parallel and stores_rows(facts))
+    histograms = [each for each in nodes if _is_histogram(facts, each)]
     made = None
-    if updates or sums:
+    if updates or sums or histograms:
         made = copy.deepcopy(facts.definition)
-        copies = dict(zip(nodes, ast.walk(made), strict=True))
+        copies: dict[ast.AST, Any] = dict(zip(nodes, ast.walk(made), strict=True))
         calls = {copies[call]: (f"{PREFIX}{name}", copies[owner]) for call, (name, owner) in sums.items()}
+        for each in histograms:
+            copies[each].func = ast.copy_location(ast.Name(_HISTOGRAM, ast.Load()), each)
         made = _Sums(calls).visit(buffered(made, {copies[each] for each in updates}))
     helpers = {f"{PREFIX}{name}": _SUMS[name] for name, _ in sums.values()}
+    helpers.update(dict.fromkeys([_HISTOGRAM] if histograms else [], compiled_histogram))
     return NumbaVersion(facts, made, helpers, is_parallel=is_parallel, requires_disjoint=requires_disjoint)
 
 
@@ -151,6 +159,12 @@ def _calls_racing(facts: FunctionInfo, node: ast.AST) -> bool:
         return False
     found = called_function(facts, node)
     return found is None or races_by_fusion(found[0], is_called=True)
+
+
+def _is_histogram(facts: FunctionInfo, node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call) and numpy_name(facts.names.value(node.func)) == "histogram" and has_equal_bins(node)
+    )
 
 
 class _Sums(ast.NodeTransformer):
