@@ -187,7 +187,7 @@ def test_small_calls_match_numpy(small, dtype, kind):
         try:
             expected = np.histogram(a, bins)
         except ValueError:
-            with pytest.raises(ValueError, match=f"Too many bins for data range. Cannot create {bins} "):
+            with pytest.raises(ValueError, match="Too many bins for data range"):
                 of_all(a, bins)
             continue
         for ours, numpys in zip(of_all(a, bins), expected, strict=True):

@@ -60,25 +60,17 @@ def _extrema(flat: Any) -> Any:
     return low, high
 
 
-@numba.njit(nogil=True)
-def _is_ordered(flat: Any) -> bool:
-    unordered = 0
-    for x in flat:
-        unordered += x != x
-    return unordered == 0
-
-
 @numba.njit(error_model="numpy", nogil=True)
 def _edges(first: Any, last: Any, bins: Any) -> Any:
     """The edges, as `numpy.linspace` gives them."""
-    edges = np.arange(bins + 1) * 1.0
+    edges = np.empty(bins + 1, np.float64)
     step = (last - first) / bins
-    for k in range(bins + 1):
-        edges[k] = (edges[k] * step if step != 0 else edges[k] / bins * (last - first)) + first
+    for k in range(bins):
+        edges[k] = (k * step if step != 0 else k / bins * (last - first)) + first
     edges[bins] = last
     for k in range(bins):
         if not edges[k] < edges[k + 1]:
-            raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
+            raise ValueError("Too many bins for data range")
     return edges
 
 
@@ -92,7 +84,10 @@ def compiled_histogram(a: Any, bins: Any = 10) -> Any:
     if flat.size:
         low, high = _extrema(flat)
         first, last, distance = np.float64(low), np.float64(high), _distance(low, high)
-        if not (_is_ordered(flat) and np.isfinite(first) and np.isfinite(last)):
+        unordered = 0
+        for x in flat:
+            unordered += x != x
+        if unordered or not (np.isfinite(first) and np.isfinite(last)):
             raise ValueError("autodetected range is not finite")
         if low == high:
             first, last = first - 0.5, last + 0.5
