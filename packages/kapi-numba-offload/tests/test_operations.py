@@ -18,6 +18,7 @@ DOMAIN = {
     "remainder": [1, 2, 3, 4, 5, 6],
     "fmod": [1, 2, 3, 4, 5, 6],
     "power": [0, 1, 2, 3, 1, 2],
+    "reciprocal": [-3, -1, 1, 2, 7, 1],  # of 0 in integers, NumPy's and CuPy's differ
     "left_shift": [0, 1, 2, 3, 1, 2],
     "right_shift": [0, 1, 2, 3, 1, 2],
     "arccosh": [1, 2, 3, 4, 5, 6],

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -91,15 +91,33 @@ def event_class():
 @pytest.fixture
 def registered():
     """Numba knows USM arrays, whatever tests before have done, and compiles their functions for the host."""
-    # In an environment that holds all of kapi, functions would go to a device, which the doubles here have not.
-    offload = sys.modules.get("kapi_numba_offload")
+    # In an environment that holds all of kapi, functions would go to a device, which the doubles here have not. Numba
+    # imports these hooks at its first compile, which may be after this.
+    offload = importlib.import_module("_kapi_numba_hooks") if importlib.util.find_spec("_kapi_numba_hooks") else None
     if offload:
-        offload.unregister()
+        offload.remove()
     kapi_types.register()
     yield
     kapi_types.register()
     if offload:
-        offload.register()
+        offload.install()
+
+
+@pytest.fixture
+def program_for_the_host(tmp_path):
+    """Write a program to a file, and return code that runs it in a process whose functions go to no device."""
+
+    def write(program):
+        script = tmp_path / "program.py"
+        script.write_text(program)
+        return (
+            "import importlib.util, runpy\n"
+            "if importlib.util.find_spec('_kapi_numba_hooks'):\n"
+            "    __import__('_kapi_numba_hooks').remove()\n"
+            f"runpy.run_path({str(script)!r}, run_name='__main__')"
+        )
+
+    return write
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

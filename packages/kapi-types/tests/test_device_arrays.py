@@ -414,11 +414,9 @@ if __name__ == "__main__":
 )
 
 
-def test_compiled_code_is_cached(tmp_path):
+def test_compiled_code_is_cached(program_for_the_host):
     """The next process finds it, and reads its own arrays by it."""
-    script = tmp_path / "program.py"
-    script.write_text(PROGRAM)
-    code = f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    code = program_for_the_host(PROGRAM)
     for hits in (0, 1):
         done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=300)
         assert (done.returncode, done.stdout.strip()) == (0, f"3 True {hits}"), done.stderr

@@ -120,9 +120,7 @@ if __name__ == "__main__":
 """
 
 
-def test_installed_package_is_registered_by_itself(tmp_path):
+def test_installed_package_is_registered_by_itself(program_for_the_host):
     """A program that never heard of kapi passes USM arrays, and its compiled code is found by the next process."""
-    script = tmp_path / "program.py"
-    script.write_text(USE)
-    code = f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    code = program_for_the_host(USE)
     assert [run(code), run(code)] == ["3.0 None True 0", "3.0 None True 1"]
