@@ -94,8 +94,9 @@ BUDGETS = {
 }
 # Seconds after which a session of `tests` is ended: twice what the longest takes.
 LIMIT = 40 * 60
-# Tests that are the same functions for many dtypes, each compiled anew: by day one in so many of their parameters.
-SAMPLED_BY_DAY = {"kapi-numba-offload": "3"}
+# Tests that compile the same functions anew for many dtypes, shapes and numbers of lanes: by day one in so many of
+# their parameters, at night all. Of the CPU's, the session of kapi-runtime runs the conformance suite in full.
+SAMPLED_BY_DAY = {"kapi-numba-offload": "6", "kapi-cpu": "3"}
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
     "random-kernels": ["tests/integration/test_random_kernels.py"],

@@ -173,7 +173,7 @@ def driver():
     return os.path.realpath(library)
 
 
-@pytest.mark.nightly(one_in=len(narrow.NARROW_WIDTHS))
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", narrow.NARROW_WIDTHS)
 def test_integers_of_a_width_that_spirv_has(width, validate):
     """Each function over them is refused, or is valid SPIR-V and gives on the device what it gives on the host."""
