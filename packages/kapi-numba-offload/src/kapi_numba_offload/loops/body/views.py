@@ -6,8 +6,6 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +61,7 @@ class LaunchNumbers:
         ends: dict[str, int] = {}
         for name, span in self.spans.items():
             ends[f"kapi_first_{name}"], ends[f"kapi_last_{name}"] = (min(span), max(span)) if span else (0, 0)
-        found = self.asked[text] = int(bool(evaluated(_compiled(text), {**self._values, **ends})))
+        found = self.asked[text] = int(bool(evaluated(text, {**self._values, **ends})))
         return bool(found)
 
     def again(self, text: str) -> int | None:
@@ -80,11 +78,6 @@ class LaunchNumbers:
         elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
             self.asked[text] = int(value)
         return self.asked.get(text)
-
-
-@lru_cache(maxsize=1024)
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<condition>", "eval")
 
 
 class LaunchFacts(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ class GroupArrays:
     given: Set[str]
     made: dict[str, MadeArray] = field(default_factory=dict)
     hoisted: dict[str, ast.expr] = field(default_factory=dict)
-    _conditions: dict[str, CodeType] = field(default_factory=dict)
+    _conditions: dict[str, None] = field(default_factory=dict)
 
     def make(self, name: str, dtype: np.dtype[Any], lengths: Sequence[ast.expr]) -> bool:
         """Make an array, or take the one of that name; whether it is such an array."""
@@ -59,12 +58,11 @@ class GroupArrays:
 
     def require(self, text: str, **holes: ast.expr) -> None:
         """Require a condition of integers that the launch tells."""
-        made = ast.unparse(expression(text, **holes))
-        self._conditions.setdefault(made, compile(made, "<condition>", "eval"))
+        self._conditions[ast.unparse(expression(text, **holes))] = None
 
     def hold(self, values: Mapping[str, Any]) -> bool:
         """Whether all conditions hold for such values."""
         try:
-            return all(evaluated(each, values) for each in self._conditions.values())
+            return all(evaluated(each, values) for each in self._conditions)
         except (TypeError, ValueError, IndexError, ZeroDivisionError):  # such as of an index that is a float
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
@@ -24,9 +25,14 @@ Meaning = Callable[[str], ast.expr | None]
 """Meaning of a variable or extent, by its text: the same, where it is the launch's; None where that is unknown."""
 
 
-def evaluated(code: str | CodeType, values: Mapping[str, Any]) -> Any:
+def evaluated(text: str, values: Mapping[str, Any]) -> Any:
     """The value of an expression of what a launch gives."""
-    return eval(code, {"__builtins__": {}, **FUNCTIONS}, dict(values))
+    return eval(_compiled(text), {"__builtins__": {}, **FUNCTIONS}, dict(values))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<condition>", "eval")
 
 
 def resolve(node: ast.expr, meaning: Meaning) -> ast.expr | None:
