@@ -30,8 +30,12 @@ def written(statement, expression):
     """The function that has a statement."""
     index = "[i]" if "rows" in statement else ""
     text = expression.replace("A", f"a{index}").replace("B", f"b{index}")
-    source = f"def f(a, b):\n    {STATEMENTS[statement].format(text)}\n"
-    name, namespace = f"<narrow {statement} {expression}>", {"np": np, "prange": prange}
+    return defined(f"<narrow {statement} {expression}>", f"def f(a, b):\n    {STATEMENTS[statement].format(text)}\n")
+
+
+def defined(name, source):
+    """The function `f` of a source."""
+    namespace = {"np": np, "prange": prange}
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     exec(compile(source, name, "exec"), namespace)
     return namespace["f"]
@@ -55,3 +59,26 @@ def test_integers_wrap_as_those_of_numpy(statement, expression, dtype):
         found = numba.njit(function)(dpnp.asarray(a), dpnp.asarray(b)).asnumpy()
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
+
+
+MADE = {
+    "filled": "x = np.zeros(4, np.bool_)\n        for k in range(4):\n            x[k] = a[i, k] > 0",
+    "copied": "x = np.copy(a[i] > 0)",
+}
+OF_TRUTH = ("x + x", "x[1:] + x[:3]", "x * x + x", "np.copy(x) + x", "np.sort(x) + x", "(x & x) + x")
+
+
+@pytest.mark.parametrize("expression", OF_TRUTH)
+@pytest.mark.parametrize("made", MADE)
+def test_truth_values_that_an_iteration_makes_stay_truth_values(made, expression, launches):
+    """Sums of NumPy's truth values are truth values."""
+    body = f"{MADE[made]}\n        out[i] = ({expression}).sum()"
+    function = defined(
+        f"<truth {made} {expression}>", f"def f(a, out):\n    for i in prange(a.shape[0]):\n        {body}\n"
+    )
+    a = np.random.default_rng(5).integers(-3, 4, (9, 4))
+    found = dpnp.zeros(9, dtype=np.int64)
+    numba.njit(function)(dpnp.asarray(a), found)
+    expected = [eval(expression, {"np": np, "x": row > 0}).sum() for row in a]
+    np.testing.assert_array_equal(found.asnumpy(), expected)
+    assert len(launches) == 1

@@ -146,9 +146,7 @@ def test_counts_of_other_integers_are_of_any_length():
         compiled(dpnp.asarray(KEYS), dpnp.asarray(ROWS), dpnp.zeros(ROWS.shape))
 
 
-def test_positions_of_truth_values_are_none(launches):
-    """An array that is made in the loop may hold either, so that it is no index of a kernel."""
-
+def test_truth_values_that_an_iteration_makes_select(launches):
     @numba.njit
     def f(a, out):
         for i in prange(a.shape[0]):
@@ -157,6 +155,20 @@ def test_positions_of_truth_values_are_none(launches):
             out[i] = a[i][mask].sum()
 
     a, found = RNG.random((4, 9)), dpnp.zeros(4)
+    f(dpnp.asarray(a), found)
+    np.testing.assert_array_equal(found.asnumpy(), a[:, 3])
+    assert len(launches) == 1
+
+
+def test_array_that_may_hold_truth_values_or_numbers_is_no_index(launches):
+    @numba.njit
+    def f(a, out):
+        for i in prange(a.shape[0]):
+            first = a[i, 0] > 2
+            mask = np.array([first, first, first])
+            out[i] = a[i][mask].sum()
+
+    a, found = RNG.random((4, 3)), dpnp.zeros(4)
     with pytest.warns(kapi_numba_offload.OffloadFallbackWarning, match="an index that is an array"):
         f(dpnp.asarray(a), found)
-    np.testing.assert_array_equal(found.asnumpy(), a[:, 3])
+    np.testing.assert_array_equal(found.asnumpy(), 0)

@@ -36,11 +36,7 @@ def checked(state: BodyState, view: ArrayPart, value: ast.expr) -> ast.expr:
 
     It finds the types that `require_held` does not know.
     """
-    facts = state.arrays.get(view.array)
-    is_integer = view.array in state.integers or (
-        facts is not None and facts.dtype is not None and facts.dtype.kind in "iu"
-    )
-    return expression("kapi_array_bitwise_or(X, 0)", X=value) if is_integer else value
+    return expression("kapi_array_bitwise_or(X, 0)", X=value) if state.has_integers(view.array) else value
 
 
 def _promoted(operation: ast.operator, types: list[Any]) -> np.dtype[Any]:

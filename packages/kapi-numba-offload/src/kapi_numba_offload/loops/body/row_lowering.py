@@ -201,8 +201,7 @@ class RowLowering:
         if out is None or not words.keys() <= {"out"} or len(call.args) - (not words) != function.nin:
             return None
         view = self._state.view(out)
-        facts = self._state.arrays.get(view.array) if view is not None and view.order else None
-        if facts is None or facts.dtype is None or facts.dtype.kind != "f":
+        if view is None or not view.order or self._state.kind(view.array) != "f":
             return None
         target = ast.Subscript(out, ast.Slice(None, None, None), ast.Store())
         return located(ast.Assign([target], ast.Call(call.func, call.args[: function.nin], [])), call)
@@ -273,12 +272,7 @@ class RowLowering:
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""
         view = self._state.view(found.target)
-        facts = self._state.arrays.get(view.array) if view is not None else None
-        if (
-            view is None
-            or view.order
-            or (found.is_of_integers and (facts is None or facts.dtype is None or facts.dtype.kind not in "iu"))
-        ):
+        if view is None or view.order or (found.is_of_integers and not self._state.has_integers(view.array)):
             return None
         value = self._state.scalar(copy.deepcopy(found.value))
         element = self._views.element(view, [])

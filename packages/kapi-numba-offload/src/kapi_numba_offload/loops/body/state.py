@@ -63,8 +63,6 @@ class BodyState:
     - `assignments`: how often the body assigns each variable.
     - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
       changed.
-    - `wide`, `integers`: private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and
-      no truth values.
     - `tuples`: variables that are tuples of views, and the variables of these.
     - `unnamed`: variables that may be an array out of a tuple, of unknown rank.
     - `sliced`: variables that are assigned a slice of an array, whose length may differ from the array's.
@@ -98,8 +96,6 @@ class BodyState:
         self._outdated: set[str] = set()
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
-        self.wide: set[str] = set()
-        self.integers: set[str] = set()
         self.tuples: dict[str, list[str]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
@@ -285,11 +281,19 @@ class BodyState:
 
     def holds_integers(self, rows: Rows) -> bool:
         """Whether rows surely are made of arrays of integers, and are no truth values."""
-        if rows.is_bool or not rows.reads:
-            return False
-        arrays = {each.array: self.arrays.get(each.array) for each in rows.reads}
-        return all(name in self.integers or (facts and facts.dtype is not None and facts.dtype.kind in "iu")
-                   for name, facts in arrays.items())  # fmt: skip
+        return not rows.is_bool and bool(rows.reads) and all(self.has_integers(each.array) for each in rows.reads)
+
+    def has_integers(self, array: str) -> bool:
+        """Whether the elements of an array surely are integers, and no truth values."""
+        return array in self.arrays and self.arrays[array].has_integers
+
+    def kind(self, array: str) -> str:
+        """NumPy's kind of the elements of an array; empty if it is not known."""
+        return self.arrays[array].kind if array in self.arrays else ""
+
+    def kinds(self, rows: Rows) -> set[str]:
+        """The kinds of the arrays that rows are made of."""
+        return {self.kind(each.array) for each in rows.reads}
 
     def called(self, node: ast.Call) -> tuple[str | None, Sequence[ast.expr]]:
         """NumPy's name of the function that is called, and its operands; a method's owner is the first one."""

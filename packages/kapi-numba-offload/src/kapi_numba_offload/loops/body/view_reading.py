@@ -154,10 +154,7 @@ class ViewReader:
         source = state.expressions.get(view.array)
         if source is not None:
             return replace(source, shape=made.shape, spelled=made.spelled)
-        dtype = state.arrays[view.array].dtype
-        # Types of a work-item's own arrays are not known.
-        may_be_narrow = dtype is None or (dtype.kind in "bu" or (dtype.kind == "i" and dtype.itemsize < 8))
-        is_narrow = may_be_narrow and view.array not in state.wide
+        is_narrow = state.arrays[view.array].has_narrow_integers
         return replace(made, reads=frozenset({view.access}), has_narrow_integers=is_narrow)
 
     def bind(self, name: str, view: ArrayPart, node: ast.AST) -> None:

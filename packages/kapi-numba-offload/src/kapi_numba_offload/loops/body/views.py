@@ -37,12 +37,33 @@ HELPERS: dict[str, Any] = {
 class ArrayFacts(NamedTuple):
     """Properties of an array that its kernel is specialized for.
 
-    - `dtype`: type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
+    - `dtype`: type of its elements; None for a work-item's own array whose type the kernel's inference finds.
     - `ones`: for each axis whether it has one element; None if that is not known.
+    - `may_be_narrow`, `is_integer`: without a dtype, whether elements may be integers that Numba widens, or truth
+      values, and whether they surely are integers.
     """
 
     dtype: np.dtype[Any] | None
     ones: Sequence[bool | None]
+    may_be_narrow: bool = True
+    is_integer: bool = False
+
+    @property
+    def kind(self) -> str:
+        """NumPy's kind of its elements; empty without a dtype."""
+        return "" if self.dtype is None else self.dtype.kind
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether elements surely are integers, and no truth values."""
+        return self.is_integer if self.dtype is None else self.dtype.kind in "iu"
+
+    @property
+    def has_narrow_integers(self) -> bool:
+        """Whether elements may be truth values, unsigned, or of fewer than 64 bits."""
+        if self.dtype is None:
+            return self.may_be_narrow
+        return self.dtype.kind in "bu" or (self.dtype.kind == "i" and self.dtype.itemsize < 8)
 
 
 class LaunchNumbers:

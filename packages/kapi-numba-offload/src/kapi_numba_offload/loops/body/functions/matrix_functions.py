@@ -50,12 +50,9 @@ def matrix_product(state: BodyState, node: ast.expr) -> ArrayPart | None:
     room = Rows(shape, one.spelled, has_narrow_integers=one.has_narrow_integers)
     if one.mask is not None or not private_arrays.fits(state, room):
         raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
-    made = private_arrays.filled(
+    return private_arrays.filled(
         state, room, node, lambda at: dot_of_rows(state, [_row(left, at), _column(right, at)], node), sample=one.first
     )
-    if one.has_narrow_integers:
-        state.wide.discard(made.array)
-    return made
 
 
 def _is_long(state: BodyState, shape: Sequence[Extent]) -> bool:

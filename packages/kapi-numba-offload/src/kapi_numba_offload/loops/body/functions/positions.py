@@ -141,8 +141,7 @@ def selected(state: BodyState, node: ast.Subscript, indices: Sequence[ast.expr])
 def _is_mask(state: BodyState, node: ast.expr, rows: Rows) -> bool:
     is_selection = isinstance(node, ast.Subscript) and any(map(state.is_row, indices_of(node)))
     view = None if rows.is_bool or is_selection else state.view(node)
-    facts = state.arrays.get(view.array) if view is not None else None
-    return rows.is_bool or (facts is not None and facts.dtype is not None and facts.dtype.kind == "b")
+    return rows.is_bool or (view is not None and state.kind(view.array) == "b")
 
 
 def _count(state: BodyState, array: str) -> str:

@@ -104,22 +104,22 @@ def like(
     else:
         own = expression(f"kapi_np.{dtype}")
     sizes = [state.launch.most(each.length) or 1 for each in rows.shape]
-    name = _allocated(state, [math.prod(sizes)] if is_flat else sizes, own, node)
-    state.arrays[name] = ArrayFacts(None, [False] if is_flat else [each.is_one for each in rows.shape])
-    if dtype is not None or sample is not None or not rows.has_narrow_integers:
-        state.wide.add(name)
-    if dtype == "int64" or (dtype is None and sample is None and state.holds_integers(rows)):
-        state.integers.add(name)
-    return name
+    is_copy = dtype is None and sample is None
+    known = np.dtype(bool) if is_copy and rows.is_bool else None if dtype is None else np.dtype(dtype)
+    ones = [False] if is_flat else [each.is_one for each in rows.shape]
+    facts = ArrayFacts(known, ones, rows.has_narrow_integers, is_copy and state.holds_integers(rows))
+    return _allocated(state, [math.prod(sizes)] if is_flat else sizes, own, node, facts)
 
 
-def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: ast.AST, name: str = "") -> str:
+def _allocated(
+    state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: ast.AST, facts: ArrayFacts, name: str = ""
+) -> str:
     """The name of an array of constant lengths that is made before the statement."""
     if state.group is not None:
         raise NotInKernelError("an array that each work-item of a group would have", node)
     name = name or state.new("a")
     state.put(f"ARRAY = kapi_PrivateArray({(*lengths,)}, DTYPE, True)", node, ARRAY=name, DTYPE=dtype)
-    state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
+    state.arrays[name] = facts
     sizes = {f"{name}.shape[{axis}]": length for axis, length in enumerate(lengths)}
     if not all(state.launch.may_get(text, ast.Constant(length)) for text, length in sizes.items()):
         raise NotInKernelError(f"variable {name} for arrays of several lengths", node)
@@ -171,11 +171,8 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
     if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.reassign(name, value)
-    _allocated(state, lengths, made.named_dtype, value, name)
-    if made.dtype is not None and (made.dtype.kind not in "iu" or made.dtype == np.int64):
-        state.wide.add(name)
-    if made.dtype is not None and made.dtype.kind in "iu":
-        state.integers.add(name)
+    facts = ArrayFacts(made.dtype, [each == 1 for each in lengths])
+    _allocated(state, lengths, made.named_dtype, value, facts, name)
     if made.number is not None and not is_number(made.number, 0):
         filling = state.frozen(state.scalar(made.number))
         fill(state, name, [Extent(ast.Constant(each)) for each in lengths], value, lambda at: filling)
@@ -193,14 +190,14 @@ def array_of_numbers(state: BodyState, node: ast.Call) -> ArrayPart | None:
     if any(isinstance(each, (ast.Starred, ast.Compare, ast.BoolOp)) for _, each in items):
         return None
     values = [state.assigned(state.new("x"), _as_strong(state.scalar(copy.deepcopy(each)))) for _, each in items]
+    known = known_dtype(state, given["dtype"]) if "dtype" in given else None
     if "dtype" in given:
-        known = known_dtype(state, given["dtype"])
         dtype = given["dtype"] if known is None else _spelled(known)
     else:
         total = expression(" + ".join(map(ast.unparse, values)))
         dtype = expression("X.dtype", X=state.assigned(state.new("x"), total))
     shape = [1 + last for last in items[-1][0]]
-    name = _allocated(state, shape, dtype, node)
+    name = _allocated(state, shape, dtype, node, ArrayFacts(known, [each == 1 for each in shape]))
     for (at, _), value in zip(items, values, strict=True):
         state.put(f"ARRAY[{', '.join(map(str, at))}] = X", node, ARRAY=name, X=value)
     return ArrayPart.full(name, [Extent(ast.Constant(length), length == 1) for length in shape])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from kapi_numba_offload.analysis.syntax import Part, expression, variable
@@ -111,7 +112,7 @@ def _running(state: BodyState, rows: Rows, given: _Given, node: ast.Call) -> Arr
     name = str(state.called(node)[0])
     start = start_of_sum(state, rows, name.removeprefix("cum"))
     sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
-    values = private_arrays.like(state, rows, node, sample=sample)
+    values = private_arrays.like(state, replace(rows, has_narrow_integers=False), node, sample=sample)
     run(state, rows, partial(private_arrays.stored, values), node, rows.shape[0])
     return private_arrays.full_part(state, values, rows.shape)
 

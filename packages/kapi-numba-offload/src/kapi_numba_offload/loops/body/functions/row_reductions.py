@@ -44,8 +44,7 @@ def _dot(
         raise NotInKernelError(f"a product that is stored by its function, {ast.unparse(node)}", node)
     if len(operands) != 2 or len(known) != 2 or any(len(each.shape) != 1 for each in known):
         raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
-    reads = [state.arrays.get(each.array) for row in known for each in row.reads]
-    if conjugates and not all(each and each.dtype is not None and each.dtype.kind in "biuf" for each in reads):
+    if conjugates and not all(state.kinds(row) <= {*"biuf"} for row in known):
         known[0] = known[0].applied("conjugate")
     return dot_of_rows(state, known, node)
 
@@ -69,8 +68,7 @@ def dot_of_rows(state: BodyState, operands: Sequence[Rows], node: ast.expr) -> a
 
 def start_of_sum(state: BodyState, rows: Rows, name: str = "sum", *, in_floats: bool = False) -> ast.expr:
     """The number that a sum or product of rows starts with, of the type that NumPy gives the result."""
-    dtypes = [known.dtype if (known := state.arrays.get(each.array)) else None for each in rows.reads]
-    kinds = {"b" if rows.is_bool else "?" if each is None else each.kind for each in dtypes}
+    kinds = state.kinds(rows)
     # A Python integer takes the type of the floats or integers that it is added to.
     if in_floats or not (rows.is_bool or kinds <= {*"biu"}):
         return _identity(name, float if in_floats else int)
