@@ -22,13 +22,10 @@ def require_held(state: BodyState, view: ArrayPart, node: ast.AugAssign) -> None
 
     Operands whose types are not known here make the result no narrower.
     """
-    facts = state.arrays.get(view.array)
-    if facts is None or facts.dtype is None:
-        return
-    made = _promoted(node.op, [facts.dtype, *_types(state, node.value)])
-    if not np.can_cast(made, facts.dtype, "same_kind"):
-        text = f"{made} must be of the same kind as the array that it is stored to, {facts.dtype}"
-        raise NotInKernelError(text, node)
+    dtype = state.dtype(view.array)
+    made = dtype if dtype is None else _promoted(node.op, [dtype, *_types(state, node.value)])
+    if made is not None and not np.can_cast(made, dtype, "same_kind"):
+        raise NotInKernelError(f"{made} must be of the same kind as the array that it is stored to, {dtype}", node)
 
 
 def checked(state: BodyState, view: ArrayPart, value: ast.expr) -> ast.expr:
@@ -52,9 +49,8 @@ def _types(state: BodyState, node: ast.expr) -> Iterator[Any]:
         case ast.Subscript(ast.Attribute(attr="shape")):
             yield 1
         case ast.Name(name) | ast.Subscript(ast.Name(name)):
-            facts = state.arrays.get(name)
-            if facts is not None and facts.dtype is not None:
-                yield facts.dtype
+            if (dtype := state.dtype(name)) is not None:
+                yield dtype
         case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Invert(), operand):
             yield from _types(state, operand)
         case ast.BinOp(left, ast.MatMult(), right):

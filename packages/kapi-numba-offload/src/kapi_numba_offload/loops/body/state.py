@@ -7,6 +7,9 @@ import builtins
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Any
+
+import numpy as np
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
@@ -289,7 +292,12 @@ class BodyState:
 
     def kind(self, array: str) -> str:
         """NumPy's kind of the elements of an array; empty if it is not known."""
-        return self.arrays[array].kind if array in self.arrays else ""
+        dtype = self.dtype(array)
+        return "" if dtype is None else dtype.kind
+
+    def dtype(self, array: str) -> np.dtype[Any] | None:
+        """The dtype of an array; None if it is not known."""
+        return self.arrays[array].dtype if array in self.arrays else None
 
     def kinds(self, rows: Rows) -> set[str]:
         """The kinds of the arrays that rows are made of."""

@@ -49,11 +49,6 @@ class ArrayFacts(NamedTuple):
     is_integer: bool = False
 
     @property
-    def kind(self) -> str:
-        """NumPy's kind of its elements; empty without a dtype."""
-        return "" if self.dtype is None else self.dtype.kind
-
-    @property
     def has_integers(self) -> bool:
         """Whether elements surely are integers, and no truth values."""
         return self.is_integer if self.dtype is None else self.dtype.kind in "iu"

@@ -96,7 +96,7 @@ def _dtype_of(state: BodyState, rows: Rows, node: ast.AST) -> np.dtype[Any]:
     """The dtype of rows, so far as their arrays tell it."""
     if rows.is_bool:
         return np.dtype("bool")
-    dtypes = {facts.dtype if (facts := state.arrays.get(each.array)) else None for each in rows.reads}
+    dtypes = {state.dtype(each.array) for each in rows.reads}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     element = rows.first
     is_same = isinstance(element, ast.Subscript) or (dtype == np.dtype("float64") and _is_arithmetic(element))

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_calls import RowFunction, made_by
@@ -85,8 +87,7 @@ def _counted_values(state: BodyState, rows: Rows, given: _Given, node: ast.Call)
     """The counts of bytes, of which there are 256."""
     weights = state.rows(given["weights"]) if "weights" in given else None
     least = given.get("minlength", ast.Constant(0))
-    known = [state.arrays.get(each.array) for each in rows.reads]
-    are_bytes = known and all(each and each.dtype is not None and each.dtype.name == "uint8" for each in known)
+    are_bytes = {state.dtype(each.array) for each in rows.reads} == {np.dtype("uint8")}
     if not are_bytes or not isinstance(least, ast.Constant) or not isinstance(least.value, int) or least.value < 0:
         raise NotInKernelError(f"an array of a length that values decide, {ast.unparse(node)}", node)
     if ("weights" in given and weights is None) or (weights and weights.mask):
