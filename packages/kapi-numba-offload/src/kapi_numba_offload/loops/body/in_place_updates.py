@@ -23,8 +23,10 @@ def require_held(state: BodyState, view: ArrayPart, node: ast.AugAssign) -> None
     Operands whose types are not known here make the result no narrower.
     """
     dtype = state.dtype(view.array)
-    made = dtype if dtype is None else _promoted(node.op, [dtype, *_types(state, node.value)])
-    if made is not None and not np.can_cast(made, dtype, "same_kind"):
+    if dtype is None:
+        return
+    made = _promoted(node.op, [dtype, *_types(state, node.value)])
+    if not np.can_cast(made, dtype, "same_kind"):
         raise NotInKernelError(f"{made} must be of the same kind as the array that it is stored to, {dtype}", node)
 
 

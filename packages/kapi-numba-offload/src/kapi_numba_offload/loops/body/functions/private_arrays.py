@@ -105,8 +105,10 @@ def like(
         own = expression(f"kapi_np.{dtype}")
     sizes = [state.launch.most(each.length) or 1 for each in rows.shape]
     is_copy = dtype is None and sample is None
-    known = np.dtype(bool) if is_copy and rows.is_bool else None if dtype is None else np.dtype(dtype)
-    ones = [False] if is_flat else [each.is_one for each in rows.shape]
+    known: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+    if is_copy and rows.is_bool:
+        known = np.dtype(bool)
+    ones: list[bool | None] = [False] if is_flat else [each.is_one for each in rows.shape]
     facts = ArrayFacts(known, ones, rows.has_narrow_integers, is_copy and state.holds_integers(rows))
     return _allocated(state, [math.prod(sizes)] if is_flat else sizes, own, node, facts)
 
