@@ -106,13 +106,13 @@ def compiled_histogram(a: Any, bins: Any = 10) -> Any:
             rest = guess - np.float64(at)
             found[k] = at if (rest > near) & (rest < 1 - near) & (guess < bins) else np.int32(-1)
         for k in range(block.size):
-            at = np.int64(found[k])
-            if at < 0:
+            slot = np.int64(found[k])
+            if slot < 0:
                 x = np.float64(block[k])
-                at = min(np.int64((x - first) / distance * bins), bins - 1)
-                if x < edges[at]:
-                    at -= 1
-                if at != bins - 1 and x >= edges[at + 1]:
-                    at += 1
-            counts[at] += 1
+                slot = min(np.int64((x - first) / distance * bins), bins - 1)
+                if x < edges[slot]:
+                    slot -= 1
+                if slot != bins - 1 and x >= edges[slot + 1]:
+                    slot += 1
+            counts[slot] += 1
     return counts, edges
