@@ -141,12 +141,12 @@ class JoinPoints(ast.NodeTransformer):
                 pass
             case ast.Call(func=ast.Name(id=called)) if called in _OF_ONE_TYPE or called.startswith(_CONVERTERS):
                 pass
+            case ast.YieldFrom() | ast.Call(func=ast.Name(id="_kapi_checked_ring" | "_kapi_inner_ring")) if weak:
+                self._weak_part[node] = weak[0]  # of a call or an operation that is checked itself
             case ast.BinOp() | ast.UnaryOp() | ast.Call() if weak:
                 return self._check(node, weak[0], ast.Constant("operation"))
             case ast.Call(func=ast.Name(id=called)) if called.startswith(DEVICE) or not _is_known(called):
                 self._weak_part[node] = _RESULT
-            case ast.YieldFrom() if weak:
-                self._weak_part[node] = weak[0]
             case ast.Assign() if array and node.value in self._weak_part:
                 node.value = self._check(node.value, self._weak_part[node.value], _name(array))
             case ast.Return() if node in self._returns:
