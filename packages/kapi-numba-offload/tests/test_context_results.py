@@ -130,3 +130,17 @@ def test_dtypes_of_numbers_are_those_of_numba_for_few_elements_and_for_many(func
         found = in_context(numba.njit(function), a, 2, 3, device="cpu")
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def rows_extrema(a):
+    return a.max(axis=1)
+
+
+def extrema_of_two_axes(a):
+    return a.min(axis=(1, 2))
+
+
+@pytest.mark.parametrize("function", [rows_extrema, extrema_of_two_axes])
+def test_reductions_that_numba_lacks_are_those_of_numpy(function, in_context):
+    a = np.random.default_rng(0).normal(size=(3, 4, 5))
+    assert np.array_equal(in_context(numba.njit(function), a, device="cpu"), function(a))

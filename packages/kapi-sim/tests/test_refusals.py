@@ -113,6 +113,12 @@ GROUPS = {
 }
 
 
+def test_branches_that_a_literal_rules_out_are_not_refused():
+    a = np.zeros(1)
+    run("a[0] = 3 if True else type(a)(0)\nif 0:\n    type(a)\nelse:\n    a[0] += 1", a)
+    assert a[0] == 4
+
+
 @pytest.mark.parametrize(("body", "code"), GROUPS.items())
 def test_convergence_is_refused(body, code):
     with raises(kapi.KapiError, code):

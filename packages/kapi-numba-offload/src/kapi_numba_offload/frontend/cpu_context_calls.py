@@ -196,7 +196,9 @@ class _Calls:
             remember(dispatcher, host)
             return _InPlaceCall(host, given, values, None)
         partition = function.partition
-        if not partition.has_device_work(with_plain_loops=True):
+        if not partition.has_device_work(with_plain_loops=True) and (
+            partition.loops or not isinstance(inferred(dispatcher, given), NumbaError)
+        ):
             return _why_no_kernel(function)
         remember(dispatcher, function)
         small = None

@@ -322,6 +322,18 @@ class _Finder(ast.NodeVisitor):
                 self._operator(node, operation)
         self.generic_visit(node)
 
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
+        """Look at what Python compiles: of branches that a literal decides, one."""
+        branches: list[Any] = [node.body, node.orelse]
+        if isinstance(node.test, ast.Constant):
+            del branches[bool(node.test.value)]
+        self.visit(node.test)
+        for each in branches:
+            for part in each if isinstance(each, list) else [each]:
+                self.visit(part)
+
+    visit_IfExp = visit_If
+
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self._operator(node, node.op)
         self.generic_visit(node)
