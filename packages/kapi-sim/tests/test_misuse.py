@@ -185,7 +185,12 @@ def test_fault_in_a_library_is_left_alone(failure):
 
 @pytest.mark.parametrize(
     ("index", "hint"),
-    [("item", "write item.get_id(0)"), ("item.get_id(0) / 2", "divide with //"), ("a", "convert it with int(...)")],
+    [
+        ("item", "write item.get_id(0)"),
+        ("item.get_id(0) / 2", "divide with //"),
+        ("a", "convert it with int(...)"),
+        ("item.get_id", "call it: write parentheses and its arguments after its name"),
+    ],
 )
 def test_index_that_is_no_integer_is_reported_with_what_to_write(index, hint):
     with raises(kapi.DtypeError, "index-type") as caught:

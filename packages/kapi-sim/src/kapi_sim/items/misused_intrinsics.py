@@ -103,6 +103,8 @@ def index_hint(kind: str) -> str:
     """
     if kind in _IDS:
         return f"write {_IDS[kind]}"
+    if kind in ("method", "function"):
+        return "call it: write parentheses and its arguments after its name"
     is_float = "float" in kind and "array" not in kind
     return "divide with //, or convert it with int(...)" if is_float else ""
 

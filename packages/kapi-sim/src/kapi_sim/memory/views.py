@@ -433,9 +433,10 @@ class View:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     kind = type(component).__name__.removeprefix("Sim")
+                    of_type = "" if kind == "method" else f" of type {kind}"
                     raise DtypeError(
-                        f"index of `{self.name}` along axis {axis} must be an integer, got {short_repr(component)} "
-                        f"of type {kind}\n"
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {short_repr(component)}"
+                        f"{of_type}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
                         f"  {index_hint(kind) or 'convert it with int(...)'}",
                         code="index-type",
