@@ -21,6 +21,7 @@ from kapi_ptx.emission.optimize.coarsening import BLOCKS
 from kapi_sim.language import KernelOptions
 
 BOTH = PtxTarget(80, is_small=True, reads_apart=True)
+LOG2_E = f"0d{struct.unpack('>Q', struct.pack('>d', 1 / np.log(2)))[0]:016X}"
 REGISTERS = [f"{name}.{axis}" for name in ("ctaid", "ntid", "tid") for axis in "xyz"]
 
 # -- what a host runs of it
@@ -211,13 +212,22 @@ def test_functions_of_libdevice_are_called_for_each_work_item(assembled_compile)
         i = item.get_id(0)
         y[i] = np.exp(x[i])
 
-    single, double = (
-        assembled_compile(prices, f"item1, {dtype}[::1], {dtype}[::1]", target=BOTH) for dtype in ("float32", "float64")
-    )
-    entry, _ = single.coarse_entry_point
-    plain, coarse = single.ptx.split(entry, 1)[0], single.ptx.rsplit(f".entry {entry}(", 1)[1]
-    assert coarse.count("ex2.approx") == (BLOCKS + 1) * plain.count("ex2.approx") > 0
-    assert double.coarse_entry_point is None  # its arithmetic takes longer than memory does
+    for dtype, part in (("float32", "ex2.approx"), ("float64", LOG2_E)):
+        module = assembled_compile(prices, f"item1, {dtype}[::1], {dtype}[::1]", target=BOTH)
+        entry, _ = module.coarse_entry_point
+        plain, coarse = module.ptx.split(entry, 1)[0], module.ptx.rsplit(f".entry {entry}(", 1)[1]
+        assert coarse.count(part) == (BLOCKS + 1) * plain.count(part) > 0
+
+
+@pytest.mark.parametrize(("dtype", "has_coarse"), [("float32", True), ("float64", False)])
+def test_a_function_of_float64_counts_twice(assembled_compile, dtype, has_coarse):
+    def sums(item, x, y):
+        i = item.get_id(0)
+        a = x[i]
+        y[i] = np.exp(a) + np.sin(a) + np.cos(a) + np.tanh(a) + np.arctan(a)
+
+    module = assembled_compile(sums, f"item1, {dtype}[::1], {dtype}[::1]", target=BOTH)
+    assert (module.coarse_entry_point is not None) == has_coarse
 
 
 # -- kernels that have one entry point

@@ -2,9 +2,9 @@
 
 A thread that reads one number and writes one has too little in flight to fill the memory's bandwidth. The second entry
 point is for large ranges. A block of it does the work of `BLOCKS` blocks that follow each other along x, so that
-neighbours still read neighbours. Where the guard lets all of a thread's work-items in, their instructions are written
-in turn: the loads of all of them, and then what uses those. Work-items have no order among them, so any order is
-theirs. Otherwise a loop tests each by itself: a guard has the kernel's own condition in it, too.
+neighbours still read neighbours. Where the guard lets all of a thread's work-items in, the loads of all of them are
+written before what uses those. Work-items have no order among them, so any order is theirs. Otherwise a loop tests
+each by itself: a guard has the kernel's own condition in it, too.
 
 References
 ----------
@@ -14,7 +14,7 @@ V. Volkov, "Better performance at lower occupancy", GPU Technology Conference 20
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kapi_lowering.emission.llvm_ir import (
@@ -39,7 +39,7 @@ BLOCKS = 4
 """Blocks whose work one block of the second entry point does."""
 
 _MOST_INSTRUCTIONS = 128  # of a work-item: more hold registers, and gain nothing where memory is not what they wait for
-_MOST_FUNCTIONS = 8  # of libdevice, each of which becomes dozens of instructions
+_MOST_FUNCTIONS = 8  # of libdevice, each of which becomes dozens of instructions; one of float64 counts twice
 _BLOCK_ID = "llvm.nvvm.read.ptx.sreg.ctaid.x"
 _OTHER_GRIDS = re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.(?:nctaid|ctaid\.x)")
 _NOTE = "llvm.experimental.noalias.scope.decl"
@@ -51,7 +51,7 @@ def add_coarse_entry(module: Module) -> None:
     """Add a second entry point that does several work-items a thread (thread coarsening).
 
     The kernel has no more than a guard and what the guard lets in. Loops, branches, atomics, local and private memory,
-    and functions in float64, whose arithmetic takes longer than memory does, leave a kernel as it is.
+    and many functions, whose arithmetic takes longer than memory does, leave a kernel as it is.
     """
     for function in module.definitions:
         kernel = _parted(function)
@@ -114,8 +114,8 @@ def _is_worth_it(kernel: _Kernel) -> bool:
         return False
     if any(map(_is_of_global_memory, kernel.guard)):
         return False
-    functions = [each for each in kernel.body if each.callee.startswith("__nv_")]
-    if len(functions) > _MOST_FUNCTIONS or any(each.type.text == "double" for each in functions):
+    functions = list(filter(_is_function, kernel.body))
+    if sum(1 + (each.type.text == "double") for each in functions) > _MOST_FUNCTIONS:
         return False
     return all(_may_repeat(each, kernel.function.module) for each in (*others, *kernel.body))
 
@@ -123,6 +123,11 @@ def _is_worth_it(kernel: _Kernel) -> bool:
 def _is_of_global_memory(each: Instruction) -> bool:
     is_access = each.opcode in ("load", "store") and each.form.is_plain
     return is_access and str(each.operands[-1].type) == "ptr addrspace(1)"
+
+
+def _is_function(each: Instruction) -> bool:
+    """Whether an instruction calls a function of libdevice."""
+    return each.callee.startswith("__nv_")
 
 
 def _may_repeat(each: Instruction, module: Module) -> bool:
@@ -133,7 +138,7 @@ def _may_repeat(each: Instruction, module: Module) -> bool:
         return each.form.is_plain and str(each.operands[0].type) == "ptr" and isinstance(_base(each), Argument)
     if each.opcode != "call" or each.operands[0].ref.startswith(_WIDE):
         return each.opcode == "call"
-    if each.callee.startswith("__nv_"):
+    if _is_function(each):
         return not any(isinstance(operand.type, PointerType) for operand in each.arguments)
     return each.callee.startswith("llvm.") and _is_quiet(each, module)
 
@@ -199,8 +204,25 @@ class _Coarse:
         Builder(end).emit("ret void")
 
     def _inside(self, builder: Builder, copies: list[dict[IRValue, IRValue]], end: Block) -> None:
-        """Write the work of all of a thread's work-items, one after the other."""
-        for each in self._kernel.body:
+        """Write the work of all of a thread's work-items: the loads of all, and then what uses them."""
+        early = self._loaded_early()
+        self._interleave(builder, early, copies)
+        rest = [each for each in self._kernel.body if each not in early]
+        if any(map(_is_function, rest)):
+            # Functions have branches, across which the registers of all work-items would be held.
+            shared = [each for each in rest if not (each in self._varying or each.form.is_void)]
+            self._interleave(builder, shared, copies)
+            for values in copies:
+                self._interleave(builder, [each for each in rest if each not in shared], [values])
+        else:
+            self._interleave(builder, rest, copies)
+        builder.emit("br label ?", end)
+
+    def _interleave(
+        self, builder: Builder, code: Iterable[Instruction], copies: Sequence[dict[IRValue, IRValue]]
+    ) -> None:
+        """Write each instruction for all of these work-items before the next one."""
+        for each in code:
             if each in self._varying or each.form.is_void:
                 for values in copies:
                     builder.insert(clone_instruction(each, values))
@@ -209,7 +231,16 @@ class _Coarse:
                 builder.insert(shared)
                 for values in copies:
                     values[each] = shared
-        builder.emit("br label ?", end)
+
+    def _loaded_early(self) -> list[Instruction]:
+        """The loads before the first store, with what their addresses are made of."""
+        body = self._kernel.body
+        first = next((number for number, each in enumerate(body) if each.opcode == "store"), len(body))
+        needed: set[IRValue] = set()
+        for each in reversed(body[:first]):
+            if each.opcode == "load" or each in needed:
+                needed.update((each, *each.operands))
+        return [each for each in body[:first] if each in needed]
 
     def _edge(self, blocks: IRValue, edge: Block, one: Block, next_: Block, end: Block) -> None:
         """A loop over a thread's work-items, where the guard does not let all of them in."""
