@@ -46,7 +46,7 @@ _LOOP = 11_000.0  # of a `prange` loop
 _REDUCTION = 11_000.0  # of one of its reductions
 
 _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
-_SHORT = 60_000  # operations of Numba's that take it less time by one thread than by several
+_SHORT = 20_000  # operations of Numba's that take it less time by one thread than by several
 _OF_FUNCTION = 15  # operations that take as long as a function of mathematics, a division, or a window
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
 
@@ -68,8 +68,7 @@ _UNCOUNTED_FUNCTIONS = frozenset(
 """NumPy's functions that Numba has much slower, or with other results where elements are equal, nan or none."""
 _LIBRARY_FUNCTIONS = {
     "argmax": 0.3, "argmin": 0.3, "cumprod": -2.0, "cumsum": -2.0, "histogram": 0.1, "interp": 10.0, "nonzero": 1.5,
-    "ptp": 0.7,
-    "repeat": 0.7, "roll": 1.0,
+    "ptp": 0.7, "repeat": 0.7, "roll": 1.0, "where": 1.0,
     **dict.fromkeys(
         (
             "append", "bincount", "clip", "column_stack", "concatenate", "diff", "flip", "fliplr", "flipud", "hstack",
