@@ -176,7 +176,7 @@ def find_grid_stride(source: Function, flow: ControlFlow, lanes: int, packed: Co
 
 
 def _is_alone(source: Function, loop: NaturalLoop, packed: Collection[IRValue]) -> bool:
-    """Whether a kernel has no effect but those of the loop's stores, and keeps nothing."""
+    """Whether the loop's stores are all that a kernel does: it has no other effect, and no private memory."""
     count = 0
     for block in source.blocks:
         for each in block.instructions:
@@ -272,7 +272,7 @@ class _GridStrides:
         return bound
 
     def _is_shared(self, value: IRValue) -> bool:
-        """Whether all work-items of a launch have a value, at any time."""
+        """Whether a value is uniform over a launch, and may be hoisted out of the loop."""
         if not isinstance(value, Instruction):
             return True
         if value.callee.startswith(QUERY):
@@ -282,13 +282,13 @@ class _GridStrides:
         )
 
     def _is_computable(self, value: IRValue) -> bool:
-        """Whether a value may be computed at any time."""
+        """Whether a value may be computed again in each iteration: it depends on ids and arguments alone."""
         if not isinstance(value, Instruction) or value in self.packed or value.callee.startswith(QUERY):
             return True
         return value.opcode in (*CHEAP, "urem", "udiv") and all(map(self._is_computable, value.operands))
 
     def _is_start(self, value: IRValue) -> bool:
-        """Whether a value is an id, and what is shared, which is its least."""
+        """Whether a value is the sum of ids and uniform values, so that it is least where all ids are 0."""
         if isinstance(value, Instruction) and value.opcode == "add":
             left, right = value.operands
             if self._is_shared(left):
@@ -298,7 +298,7 @@ class _GridStrides:
         return self._is_id(value)
 
     def _is_id(self, value: IRValue) -> bool:
-        """Whether a value is made from ids: it is 0 where they are, and never less."""
+        """Whether a value is computed from ids alone: 0 where they are 0, and never negative."""
         if not isinstance(value, Instruction):
             return False
         if value.callee.startswith(QUERY):
@@ -334,7 +334,7 @@ def _less(block: Block, target: Block) -> tuple[IRValue, IRValue, bool] | None:
 
 
 def _is_flat(each: Instruction) -> bool:
-    """Whether an instruction asks nothing but for a work-item's number among those of a launch of one axis."""
+    """Whether an instruction asks for no id or size, but those of a launch of one axis."""
     name = each.callee
     if name == f"{QUERY}global_id":
         return each.arguments[0].integer == 0

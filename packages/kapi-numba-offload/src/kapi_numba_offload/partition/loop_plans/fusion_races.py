@@ -34,8 +34,8 @@ def races_by_fusion(facts: FunctionInfo, *, is_called: bool = False) -> bool:
     """Whether a function stores to rows of an array that it may also read at other indices.
 
     Numba's parallel code then has wrong elements: it stores while it reads, in ``a[1:] = a[:-1]`` as well as in
-    statements apart that it fuses, such as ``b = a[::-1] + 1`` and ``a[:] = b``. It fuses none across the ends of a
-    loop: in a loop whose iterations end with ``a, b = b, a``, statements see two arrays that stay apart.
+    separate statements that it fuses, such as ``b = a[::-1] + 1`` and ``a[:] = b``. It fuses none across the ends of a
+    loop: where iterations end with ``a, b = b, a``, the statements of each one see two arrays that do not alias.
 
     - `is_called`: whether its arguments may share memory.
     """
